@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The spice-accel authors
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Writes the seeds of fuzz-wire and fuzz-link: tests/fuzz/make-seeds.py [DIRECTORY]
+
+DIRECTORY is where the corpus directories are, beside this script when not given.
+"""
+import os
+import struct
+import sys
+
+LE32 = struct.Struct("<I")
+
+
+def u32(*values):
+    return b"".join(LE32.pack(v) for v in values)
+
+
+# --- wire: flags, two bytes that seed the cuts, the stream ---
+
+
+def mini(kind, body=b""):
+    return struct.pack("<HI", kind, len(body)) + body
+
+
+def full(serial, kind, body=b"", sub_list=0):
+    return struct.pack("<QHII", serial, kind, len(body), sub_list) + body
+
+
+def sub_list(offsets):
+    return struct.pack("<H", len(offsets)) + u32(*offsets)
+
+
+SET_ACK = u32(1, 20)
+SUB = mini(105, b"\xbe\xef")
+WAIT = mini(5, b"\x01")
+
+WIRE = {
+    "mini": b"\0\x11\x22" + mini(3, SET_ACK) + mini(102) + mini(304, bytes(range(100))) + mini(2),
+    "mini-list": b"\0\x12\x22"
+    + mini(8, sub_list([10, 10 + len(SUB)]) + SUB + WAIT)
+    + mini(8, sub_list([]))
+    + mini(102),
+    "mini-list-hostile": b"\0\x13\x22" + mini(8, sub_list([0xFFFFFFFE, 6, 0, 14]) + WAIT),
+    "mini-broken": b"\0\x14\x22" + mini(102) + struct.pack("<HI", 304, 0xFFFFFFFF) + bytes(8),
+    "full": b"\1\x15\x22"
+    + full(1, 3, SET_ACK)
+    + full(2, 304, bytes(12) + SUB + sub_list([12]), 12 + len(SUB))
+    + full(3, 102),
+    "full-list": b"\1\x16\x22" + full(1, 8, sub_list([6]) + WAIT) + full(2, 8, b"", 0xFFFFFFFF),
+    "full-cut": b"\1\x17\x22" + full(1, 304, bytes(200))[:-20],
+}
+
+# --- link: flags, two bytes that seed the cuts, records ---
+
+
+def client(data):
+    return struct.pack("<H", len(data)) + data
+
+
+def server(data):
+    return struct.pack("<H", len(data) | 0x8000) + data
+
+
+def message(common, channel=(0x6FBF,)):
+    body = u32(0x2DA9C70D) + b"\2\3" + u32(len(common), len(channel), 18) + u32(*common, *channel)
+    return b"REDQ" + u32(2, 2, len(body)) + body
+
+
+def reply(common, channel=(0x1052,), error=0):
+    caps = u32(*common, *channel)
+    body = u32(error) + bytes(162) + u32(len(common), len(channel), 178) + caps
+    return b"REDQ" + u32(2, 2, len(body)) + body
+
+
+TICKET = bytes(range(128))
+SASL_CLIENT = u32(10) + b"DIGEST-MD5" + u32(0)
+MECHLIST = u32(12) + b",DIGEST-MD5,"
+SASL_ON = u32(6) + b"nonce\0" + b"\0"
+SASL_LAST = u32(9) + b"rspauth=\0" + b"\1"
+FRAMES = mini(3, SET_ACK)
+START = client(message([0xD])) + server(reply([0xB]))
+SASL_START = (
+    client(message([0xD]))
+    + server(reply([0xD]))
+    + client(u32(2))
+    + server(MECHLIST)
+    + client(SASL_CLIENT)
+    + server(SASL_ON)
+    + client(SASL_CLIENT)
+)
+
+LINK = {
+    "ticket": b"\0\x11\x33" + START + client(u32(1) + TICKET) + server(u32(0) + FRAMES),
+    "ticket-refused": b"\0\x12\x33" + START + client(u32(1) + TICKET) + server(u32(7)),
+    "no-selection": b"\0\x13\x33"
+    + client(message([8], []))
+    + server(reply([0xB]))
+    + client(TICKET)
+    + server(u32(0)),
+    "no-caps": b"\0\x14\x33"
+    + client(message([], []))
+    + server(reply([], []))
+    + client(TICKET)
+    + server(u32(0)),
+    "many-caps": b"\0\x15\x33" + client(message([0xD] + [0] * 99, [7] * 50)) + server(reply([0xB])),
+    "error-reply": b"\0\x16\x33" + client(message([0xD])) + server(reply([], [], 5)),
+    "sasl": b"\0\x17\x33"
+    + SASL_START
+    + server(SASL_LAST + u32(0))
+    + server(b"\0\0\0\x14" + FRAMES),
+    "sasl-tls": b"\1\x18\x33" + SASL_START + server(SASL_LAST + u32(0) + u32(0) + FRAMES),
+    "sasl-refused": b"\0\x19\x33" + SASL_START + server(SASL_LAST + u32(1, 22)),
+    "http": b"\0\x1a\x33" + client(b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"),
+    "hostile-counts": b"\0\x1b\x33"
+    + client(b"REDQ" + u32(2, 2, 26) + bytes(6) + u32(1024, 1024, 0xFFFFF000) + bytes(8)),
+}
+
+
+def main():
+    base = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "corpus")
+    for target, seeds in (("wire", WIRE), ("link", LINK)):
+        os.makedirs(os.path.join(base, target), exist_ok=True)
+        for name, data in seeds.items():
+            with open(os.path.join(base, target, name), "wb") as out:
+                out.write(data)
+
+
+if __name__ == "__main__":
+    main()
