@@ -13,7 +13,8 @@
 #include "client/warn.h"
 #include "config.h"
 
-SA_EXPORT G_DEFINE_QUARK(spice-accel-error-quark, spice_accel_error)
+SA_EXPORT
+G_DEFINE_QUARK(spice - accel - error - quark, spice_accel_error)
 
 SA_EXPORT const char *
 spice_accel_version(void)
@@ -44,6 +45,7 @@ attach(const SaOptions *options, GError **error)
         return FALSE;
     }
     sa_handle_install();
+    sa_channels_set_pacing(options->pace, options->latency_ms * G_TIME_SPAN_MILLISECOND);
     if (options->log != NULL) {
         sa_report_start(options->log);
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/clock.h"
+#include "client/pace.h"
 
 /* Stream ids followed by name; spice-server has 64 a client. More are counted, not followed. */
 #define STREAM_IDS_MAX 4096u
@@ -20,10 +21,11 @@ struct SaChannel {
     SaAckwin window;
     SaRate rate;
     SaService service;
-    guint32 last_bytes;   /* size of the message read last */
+    SaPace *pace;       /* NULL: cursor, or switched off */
+    guint32 last_bytes; /* size of the message read last */
     guint16 last_type;
-    gint64 handle_since;  /* 0: not handling */
-    gboolean timing;      /* its decode time is being taken */
+    gint64 handle_since; /* 0: not handling */
+    gboolean timing;     /* its decode time is being taken */
     guint64 draws, streams_created, streams_destroyed, stream_messages, stream_bytes;
     guint64 decoded, handled; /* messages that decode_us, service_us are of */
     gint64 decode_us, service_us;
@@ -33,6 +35,8 @@ struct SaChannel {
 static GPtrArray *channels;
 static const SaChannelListener *listener;
 static guint last_serial;
+static gboolean pacing = TRUE;
+static gint64 pacing_latency_us = SA_PACER_LATENCY_US;
 
 const GPtrArray *
 sa_channels(void)
@@ -55,6 +59,22 @@ sa_channel_serial(const SaChannel *channel)
     return channel->serial;
 }
 
+void
+sa_channels_set_pacing(gboolean on, gint64 latency_us)
+{
+    pacing = on;
+    pacing_latency_us = latency_us;
+}
+
+static gint64
+unread_us(gpointer data)
+{
+    SaChannel *channel = data;
+    gssize unread = sa_tap_unread_bytes(channel->tap);
+
+    return unread < 0 ? -1 : sa_service_backlog_us(&channel->service, unread);
+}
+
 gpointer
 sa_channel_new(SaTap *tap, gint64 now)
 {
@@ -71,6 +91,9 @@ sa_channel_new(SaTap *tap, gint64 now)
     sa_ackwin_init(&channel->window);
     sa_rate_init(&channel->rate);
     sa_service_init(&channel->service);
+    if (pacing && link->channel_type == SPICE_CHANNEL_DISPLAY) {
+        channel->pace = sa_pace_new(tap, &channel->window, pacing_latency_us, unread_us, channel);
+    }
     g_ptr_array_add((GPtrArray *)sa_channels(), channel);
     if (listener != NULL) {
         listener->opened(channel, now);
@@ -85,6 +108,9 @@ closed(gpointer sink, gint64 now)
 
     if (listener != NULL) {
         listener->closing(channel, now);
+    }
+    if (channel->pace != NULL) {
+        sa_pace_free(channel->pace, now);
     }
     g_ptr_array_remove(channels, channel);
     g_hash_table_unref(channel->streams);
@@ -146,8 +172,7 @@ display_message(SaChannel *channel, const SaWireMessage *msg, guint32 bytes)
 }
 
 static void
-server_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 waited_us,
-               gint64 now)
+server_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 waited_us, gint64 now)
 {
     SaChannel *channel = sink;
 
@@ -155,12 +180,14 @@ server_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 wa
     channel->last_type = msg->type;
     sa_ackwin_set_rtt(&channel->window, channel->tap->session->round_trip.min_us);
     if (msg->type == SPICE_MSG_SET_ACK && msg->head_len >= 8) {
-        sa_ackwin_set_ack(&channel->window, sa_le32(msg->head), sa_le32(msg->head + 4), bytes,
-                          now);
+        sa_ackwin_set_ack(&channel->window, sa_le32(msg->head), sa_le32(msg->head + 4), bytes, now);
     } else {
         sa_ackwin_message(&channel->window, bytes, now);
     }
     sa_rate_message(&channel->rate, bytes, waited_us, now);
+    if (channel->pace != NULL) {
+        sa_pace_message(channel->pace, bytes, waited_us, now);
+    }
     if (channel->tap->link.message.channel_type == SPICE_CHANNEL_DISPLAY) {
         display_message(channel, msg, bytes);
     }
@@ -173,14 +200,49 @@ client_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 no
 
     if (msg->type == SPICE_MSGC_ACK) {
         sa_ackwin_ack(&channel->window, now);
+        if (channel->pace != NULL) {
+            sa_pace_ack_written(channel->pace, now);
+        }
     } else if (msg->type == SPICE_MSGC_ACK_SYNC && msg->head_len >= 4) {
         sa_ackwin_ack_sync(&channel->window, sa_le32(msg->head), now);
+    }
+}
+
+static gboolean
+keep(gpointer sink, guint16 type, gint64 now)
+{
+    SaChannel *channel = sink;
+
+    return channel->pace != NULL && type == SPICE_MSGC_ACK &&
+           sa_pace_ack_emitted(channel->pace, now);
+}
+
+static void
+let_go(gpointer sink, gint64 now)
+{
+    SaChannel *channel = sink;
+
+    if (channel->pace != NULL) {
+        sa_pace_let_go(channel->pace, now);
+    }
+}
+
+static void
+turn(gpointer sink, gint64 now)
+{
+    SaChannel *channel = sink;
+
+    if (channel->pace != NULL) {
+        sa_pace_turn(channel->pace, now);
     }
 }
 
 const SaTapSink sa_channel_sink = {
     .server_message = server_message,
     .client_message = client_message,
+    .keep = keep,
+    .let_go = let_go,
+    .turn = turn,
     .closed = closed,
 };
 
@@ -246,6 +308,10 @@ sa_channel_mark(SaChannel *channel, gint64 now, SaChannelMark *mark)
         .decode_us = channel->decode_us,
         .service_us = channel->service_us,
     };
+    if (channel->pace != NULL) {
+        mark->holds = sa_pace_pacer(channel->pace)->holds;
+        mark->hold_us = sa_pacer_hold_us(sa_pace_pacer(channel->pace), now);
+    }
 }
 
 void
@@ -310,6 +376,10 @@ sa_channel_stats(SaChannel *channel, const SaChannelMark *a, gint64 now, SaStats
     }
     if (b->handled > a->handled) {
         stats->service_us = (double)(b->service_us - a->service_us) / (b->handled - a->handled);
+    }
+    if (channel->pace != NULL) {
+        stats->holds = b->holds - a->holds;
+        stats->hold_ms = (b->hold_us - a->hold_us) / 1e3;
     }
     stats->pid = getpid();
     stats->session = session->number;

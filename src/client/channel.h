@@ -41,14 +41,18 @@ typedef struct SaChannelMark {
     guint64 draws, streams_created, streams_destroyed, stream_messages, stream_bytes;
     guint64 decoded, handled;
     gint64 decode_us, service_us;
+    guint64 holds;
+    gint64 hold_us;
 } SaChannelMark;
 
 /* The counters as they are now / as they were when the channel was opened. */
 void sa_channel_mark(SaChannel *channel, gint64 now, SaChannelMark *mark);
 void sa_channel_mark_start(const SaChannel *channel, SaChannelMark *mark);
 /* Figures from since until now. */
-void sa_channel_stats(SaChannel *channel, const SaChannelMark *since, gint64 now,
-                      SaStats *stats);
+void sa_channel_stats(SaChannel *channel, const SaChannelMark *since, gint64 now, SaStats *stats);
+
+/* Display channels opened from now on pace their ACKs (the default), or do not. */
+void sa_channels_set_pacing(gboolean on, gint64 latency_us);
 
 /* Told of each channel that is opened, and before it is freed. One listener. */
 typedef struct SaChannelListener {

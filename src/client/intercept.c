@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/intercept.h"
 
+#include <errno.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <string.h>
 
@@ -32,23 +34,21 @@ starts_a_link(const void *data, gsize len)
 
 /* ---------------------------------------------------------------------------- endpoints --- */
 
-static G_DEFINE_QUARK(spice-accel-endpoint, endpoint)
+static G_DEFINE_QUARK(spice - accel - endpoint, endpoint)
 
 static void
 endpoint_unref(gpointer data)
 {
     Endpoint *endpoint = data;
 
-    if (--endpoint->refs > 0) {
-        return;
+    /* streams and socket live and end with their connection: one gone, all gone */
+    if (endpoint->tap != NULL && !endpoint->cipher) {
+        sa_tap_close(endpoint->tap, g_get_monotonic_time());
     }
-    if (endpoint->tap != NULL) {
-        if (!endpoint->cipher) {
-            sa_tap_close(endpoint->tap, g_get_monotonic_time());
-        }
+    if (--endpoint->refs == 0) {
         sa_tap_unref(endpoint->tap);
+        g_free(endpoint);
     }
-    g_free(endpoint);
 }
 
 static Endpoint *
@@ -171,6 +171,18 @@ note_ssl_stream(gpointer stream)
 }
 
 static gssize
+plain_write(gpointer stream, const guint8 *data, gsize len)
+{
+    g_autoptr(GError) error = NULL;
+    gssize n = real_write(stream, data, len, NULL, &error);
+
+    if (n < 0 && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK)) {
+        return 0;
+    }
+    return n > 0 ? n : -1;
+}
+
+static gssize
 hook_read(GPollableInputStream *stream, void *buffer, gsize count, GCancellable *cancellable,
           GError **error)
 {
@@ -188,7 +200,10 @@ hook_read(GPollableInputStream *stream, void *buffer, gsize count, GCancellable 
     }
     n = real_read(stream, buffer, count, cancellable, &failure);
     if (n > 0) {
-        sa_tap_server_bytes(endpoint->tap, buffer, n, g_get_monotonic_time());
+        gint64 now = g_get_monotonic_time();
+
+        sa_tap_server_bytes(endpoint->tap, buffer, n, now);
+        sa_tap_turn(endpoint->tap, now);
     } else if (g_error_matches(failure, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK)) {
         sa_tap_dry(endpoint->tap, g_get_monotonic_time());
     }
@@ -226,11 +241,30 @@ hook_write(GPollableOutputStream *stream, const void *buffer, gsize count,
         endpoint->decided = TRUE;
         if (starts_a_link(buffer, count)) {
             endpoint_set_tap(endpoint, sa_tap_new(FALSE), FALSE, stream);
+            sa_tap_set_transport(endpoint->tap, plain_write, stream);
         }
     }
+    if (endpoint->tap == NULL || endpoint->cipher) {
+        return real_write(stream, buffer, count, cancellable, error);
+    }
+    switch (sa_tap_before_write(endpoint->tap, buffer, count, g_get_monotonic_time())) {
+    case SA_TAP_PASS:
+        break;
+    case SA_TAP_KEPT:
+        sa_tap_turn(endpoint->tap, g_get_monotonic_time());
+        return count;
+    case SA_TAP_BLOCK:
+        g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK, g_strerror(EAGAIN));
+        return -1;
+    }
     n = real_write(stream, buffer, count, cancellable, error);
-    if (n > 0 && endpoint->tap != NULL && !endpoint->cipher) {
-        sa_tap_client_bytes(endpoint->tap, buffer, n, g_get_monotonic_time());
+    if (n > 0) {
+        gint64 now = g_get_monotonic_time();
+
+        sa_tap_client_bytes(endpoint->tap, buffer, n, now);
+        sa_tap_turn(endpoint->tap, now);
+    } else {
+        sa_tap_blocked(endpoint->tap);
     }
     return n;
 }
@@ -257,6 +291,36 @@ ssl_data_index(void)
     return index;
 }
 
+/* real_ssl_write, with the stream calls below it known for what they are. */
+static int
+tap_ssl_write(SaTap *tap, SSL *ssl, const void *buffer, int count)
+{
+    SaTap *outer = inside_ssl;
+    int n;
+
+    inside_ssl = tap;
+    n = real_ssl_write(ssl, buffer, count);
+    inside_ssl = outer;
+    return n;
+}
+
+static gssize
+tls_write(gpointer ssl, const guint8 *data, gsize len)
+{
+    int n = tap_ssl_write(SSL_get_ex_data(ssl, ssl_data_index()), ssl, data, len);
+
+    if (n > 0) {
+        return n;
+    }
+    if (SSL_get_error(ssl, n) == SSL_ERROR_WANT_WRITE) {
+        return 0;
+    }
+    ERR_clear_error(); /* the viewer's next call is to find the queue empty */
+    return -1;
+}
+
+/* Own messages are written after a read only when it gave bytes: otherwise the viewer asks the SSL
+ * object next what it waits for, and must not hear about our write. */
 static int
 hook_ssl_read(SSL *ssl, void *buffer, int count)
 {
@@ -271,7 +335,10 @@ hook_ssl_read(SSL *ssl, void *buffer, int count)
     n = real_ssl_read(ssl, buffer, count);
     inside_ssl = outer;
     if (n > 0) {
-        sa_tap_server_bytes(tap, buffer, n, g_get_monotonic_time());
+        gint64 now = g_get_monotonic_time();
+
+        sa_tap_server_bytes(tap, buffer, n, now);
+        sa_tap_turn(tap, now);
     } else if (SSL_want_read(ssl)) {
         sa_tap_dry(tap, g_get_monotonic_time());
     }
@@ -282,7 +349,6 @@ static int
 hook_ssl_write(SSL *ssl, const void *buffer, int count)
 {
     SaTap *tap = SSL_get_ex_data(ssl, ssl_data_index());
-    SaTap *outer = inside_ssl;
     int n;
 
     /* A viewer speaks first: the first thing it writes on a SPICE connection is its link message.
@@ -290,27 +356,40 @@ hook_ssl_write(SSL *ssl, const void *buffer, int count)
      * write, which can only find the magic at the start of one. */
     if (tap == NULL && count > 0 && starts_a_link(buffer, count)) {
         tap = sa_tap_new(TRUE);
+        sa_tap_set_transport(tap, tls_write, ssl);
         if (!SSL_set_ex_data(ssl, ssl_data_index(), tap)) {
             g_clear_pointer(&tap, sa_tap_unref);
         }
     }
-    if (tap == NULL) {
+    if (tap == NULL || count <= 0) {
         return real_ssl_write(ssl, buffer, count);
     }
-    inside_ssl = tap;
-    n = real_ssl_write(ssl, buffer, count);
-    inside_ssl = outer;
+    switch (sa_tap_before_write(tap, buffer, count, g_get_monotonic_time())) {
+    case SA_TAP_PASS:
+        break;
+    case SA_TAP_KEPT:
+        sa_tap_turn(tap, g_get_monotonic_time());
+        return count;
+    case SA_TAP_BLOCK:
+        return -1; /* our own write has just left the state "wants to write" */
+    }
+    n = tap_ssl_write(tap, ssl, buffer, count);
     if (n > 0) {
-        sa_tap_client_bytes(tap, buffer, n, g_get_monotonic_time());
+        gint64 now = g_get_monotonic_time();
+
+        sa_tap_client_bytes(tap, buffer, n, now);
+        sa_tap_turn(tap, now);
+    } else {
+        sa_tap_blocked(tap);
     }
     return n;
 }
 
 /* ----------------------------------------------------------------------------------------- */
 
-#define HOOK(name, hook_function, real_function)                                                 \
-    {                                                                                            \
-        .symbol = name, .hook = (gpointer)hook_function, .original = (gpointer *)&real_function  \
+#define HOOK(name, hook_function, real_function)                                                   \
+    {                                                                                              \
+        .symbol = name, .hook = (gpointer)hook_function, .original = (gpointer *)&real_function    \
     }
 
 SaHook sa_intercept_hooks[] = {

@@ -4,9 +4,13 @@
 
 #include <string.h>
 
+/* Longest time that is one: an hour. */
+#define MS_MAX 3600000u
+
 typedef enum {
     OPTION_FLAG, /* 0 or 1; nothing means 1 */
     OPTION_FILE, /* a file name; empty or 0: none */
+    OPTION_MS,   /* whole milliseconds */
 } OptionType;
 
 typedef struct {
@@ -21,6 +25,12 @@ static const Option options_table[] = {
     {"help", OPTION_FLAG, G_STRUCT_OFFSET(SaOptions, help), "0", "print this list and go on"},
     {"log", OPTION_FILE, G_STRUCT_OFFSET(SaOptions, log), "",
      "append one line a second and channel to this file, comma separated values"},
+    {"pace", OPTION_FLAG, G_STRUCT_OFFSET(SaOptions, pace), "1",
+     "hold back the viewer's ACKs while more is on the way than the link needs"},
+    {"latency", OPTION_MS, G_STRUCT_OFFSET(SaOptions, latency_ms), "100",
+     "backlog on the way that pacing lets be, ms"},
+    {"paint", OPTION_FLAG, G_STRUCT_OFFSET(SaOptions, paint), "1",
+     "paint fresh draws at once instead of at the next frame (GTK 3 on X11)"},
 };
 
 static const char *
@@ -31,6 +41,8 @@ option_values(OptionType type)
         return "0|1";
     case OPTION_FILE:
         return "FILE";
+    case OPTION_MS:
+        return "MS";
     }
     return "";
 }
@@ -61,10 +73,26 @@ warn_unknown_key(const char *key, SaOptionsWarn warn, gpointer data)
 }
 
 static void
+warn_value(const Option *option, const char *value, SaOptionsWarn warn, gpointer data)
+{
+    g_autofree char *shown = value != NULL ? g_strescape(value, NULL) : g_strdup("nothing");
+    g_autofree char *text =
+        option->type == OPTION_MS
+            ? g_strdup_printf("SPICE_ACCEL: %s=%s is not understood; it takes whole milliseconds "
+                              "from 0 to %u",
+                              option->key, shown, MS_MAX)
+            : g_strdup_printf("SPICE_ACCEL: %s=%s is not understood; it takes %s", option->key,
+                              shown, option_values(option->type));
+
+    warn(text, data);
+}
+
+static void
 option_set(SaOptions *options, const Option *option, const char *value, SaOptionsWarn warn,
            gpointer data)
 {
     gpointer field = G_STRUCT_MEMBER_P(options, option->offset);
+    guint64 number;
 
     switch (option->type) {
     case OPTION_FLAG:
@@ -73,23 +101,25 @@ option_set(SaOptions *options, const Option *option, const char *value, SaOption
         } else if (strcmp(value, "0") == 0) {
             *(gboolean *)field = FALSE;
         } else {
-            g_autofree char *shown = g_strescape(value, NULL);
-            g_autofree char *text =
-                g_strdup_printf("SPICE_ACCEL: %s=%s is not understood; it takes %s", option->key,
-                                shown, option_values(option->type));
-            warn(text, data);
+            warn_value(option, value, warn, data);
         }
         break;
     case OPTION_FILE:
         if (value == NULL) {
-            g_autofree char *text = g_strdup_printf(
-                "SPICE_ACCEL: %s needs a file name: %s=FILE", option->key, option->key);
+            g_autofree char *text = g_strdup_printf("SPICE_ACCEL: %s needs a file name: %s=FILE",
+                                                    option->key, option->key);
             warn(text, data);
             break;
         }
         g_free(*(char **)field);
-        *(char **)field =
-            value[0] == '\0' || strcmp(value, "0") == 0 ? NULL : g_strdup(value);
+        *(char **)field = value[0] == '\0' || strcmp(value, "0") == 0 ? NULL : g_strdup(value);
+        break;
+    case OPTION_MS:
+        if (value != NULL && g_ascii_string_to_unsigned(value, 10, 0, MS_MAX, &number, NULL)) {
+            *(guint *)field = number;
+        } else {
+            warn_value(option, value, warn, data);
+        }
         break;
     }
 }
@@ -130,6 +160,11 @@ sa_options_parse(SaOptions *options, const char *text, SaOptionsWarn warn, gpoin
     gboolean has_value;
 
     memset(options, 0, sizeof(*options));
+    for (gsize i = 0; i < G_N_ELEMENTS(options_table); i++) {
+        if (options_table[i].fallback[0] != '\0') {
+            option_set(options, &options_table[i], options_table[i].fallback, warn, data);
+        }
+    }
     if (text == NULL) {
         return;
     }

@@ -14,6 +14,9 @@ typedef struct SaOptions {
     gboolean disabled; /* SPICE_ACCEL=0 */
     gboolean help;     /* print sa_options_help() and go on */
     char *log;         /* CSV log file, or NULL; owned */
+    gboolean pace;     /* pace the ACKs of display connections */
+    guint latency_ms;  /* backlog on the path that is not worth holding an ACK for */
+    gboolean paint;    /* paint fresh draws at once, where GTK lets it */
 } SaOptions;
 
 /* Called once for each thing that was not understood; text is a whole sentence without a prefix. */

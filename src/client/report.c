@@ -25,8 +25,7 @@ static pid_t owner;
 static void
 log_fail(const char *what, int err)
 {
-    sa_warn("log=%s: %s: %s; the session goes on without a log", log_file, what,
-            g_strerror(err));
+    sa_warn("log=%s: %s: %s; the session goes on without a log", log_file, what, g_strerror(err));
     if (log_fd >= 0) {
         close(log_fd);
     }
@@ -56,8 +55,8 @@ log_open(void)
     struct stat st;
 
     /* not to wait for the reader of a named pipe */
-    log_fd = open(log_file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                  0600);
+    log_fd =
+        open(log_file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (log_fd < 0) {
         log_fail("cannot open", errno);
         return;

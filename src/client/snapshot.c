@@ -77,8 +77,7 @@ entry_stats(const SpiceAccelSnapshot *snapshot, guint channel)
 }
 
 SA_EXPORT double
-spice_accel_snapshot_number(const SpiceAccelSnapshot *snapshot, guint channel,
-                            const char *column)
+spice_accel_snapshot_number(const SpiceAccelSnapshot *snapshot, guint channel, const char *column)
 {
     const SaStats *stats = entry_stats(snapshot, channel);
 

@@ -91,16 +91,16 @@ guint spice_accel_snapshot_n_channels(const SpiceAccelSnapshot *snapshot);
  * Returns: the figure, in the unit the column's name and spice-accel(7) give; NAN when it is
  * absent, not a number, or there is no such column.
  */
-double spice_accel_snapshot_number(const SpiceAccelSnapshot *snapshot, guint channel,
-                                   const char *column);
+double
+spice_accel_snapshot_number(const SpiceAccelSnapshot *snapshot, guint channel, const char *column);
 
 /**
  * spice_accel_snapshot_text:
  *
  * Returns: (nullable): the text of a column ("channel", "verdict"), owned by the snapshot.
  */
-const char *spice_accel_snapshot_text(const SpiceAccelSnapshot *snapshot, guint channel,
-                                      const char *column);
+const char *
+spice_accel_snapshot_text(const SpiceAccelSnapshot *snapshot, guint channel, const char *column);
 
 /**
  * spice_accel_columns:

@@ -3,6 +3,7 @@
 #include "client/tap.h"
 
 #include <spice/enums.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include "client/channel.h"
@@ -32,6 +33,7 @@ sa_tap_ref(SaTap *tap)
     return tap;
 }
 
+/* The client wire goes on as long as own bytes may have to wait for the viewer's next boundary. */
 static void
 tap_stop(SaTap *tap, gint64 now)
 {
@@ -43,11 +45,21 @@ tap_stop(SaTap *tap, gint64 now)
     }
 }
 
+static void
+own_clear(SaTap *tap)
+{
+    tap->own_len = tap->own_sent = 0;
+    tap->own_started = FALSE;
+}
+
 void
 sa_tap_close(SaTap *tap, gint64 now)
 {
     if (!tap->closed) {
         tap->closed = TRUE;
+        tap->transport = NULL;
+        own_clear(tap);
+        g_clear_handle_id(&tap->own_watch, g_source_remove);
         tap_stop(tap, now);
         sa_tap_set_socket(tap, NULL);
     }
@@ -162,7 +174,8 @@ tap_link_step(SaTap *tap, gint64 now)
 }
 
 static void
-tap_framed_bytes(SaTap *tap, gboolean from_server, const guint8 *data, gsize len, gint64 now)
+tap_framed_bytes(SaTap *tap, gboolean from_server, const guint8 *data, gsize len, gint64 waited_us,
+                 gint64 now)
 {
     SaWire *wire = from_server ? &tap->server_wire : &tap->client_wire;
 
@@ -172,12 +185,12 @@ tap_framed_bytes(SaTap *tap, gboolean from_server, const guint8 *data, gsize len
         SaWireEvent event;
 
         if (from_server && len > 0 && sa_wire_at_boundary(wire)) {
-            tap->msg_waited = tap->dry_since != 0 ? now - tap->dry_since : 0;
-            tap->dry_since = 0;
+            tap->msg_waited = waited_us;
         }
         event = sa_wire_feed(wire, data, len, &used, &msg);
         data += used;
         len -= used;
+        waited_us = 0; /* what follows in this read was there already */
         if (event == SA_WIRE_MORE) {
             return;
         }
@@ -198,12 +211,30 @@ tap_framed_bytes(SaTap *tap, gboolean from_server, const guint8 *data, gsize len
     }
 }
 
+/* Nobody listens any more, but own bytes wait for the end of a message of the viewer's. */
+static void
+tap_follow_boundary(SaTap *tap, const guint8 *data, gsize len)
+{
+    SaWireMessage msg;
+    SaWireEvent event;
+    gsize used;
+
+    do {
+        event = sa_wire_feed(&tap->client_wire, data, len, &used, &msg);
+        data += used;
+        len -= used;
+    } while (event == SA_WIRE_HEADER || event == SA_WIRE_MESSAGE);
+}
+
 void
 sa_tap_server_bytes(SaTap *tap, const guint8 *data, gsize len, gint64 now)
 {
+    gint64 waited_us = tap->dry_since != 0 ? now - tap->dry_since : 0;
+
     if (!tap->watching || tap->owner != g_thread_self()) {
         return;
     }
+    tap->dry_since = 0;
     if (!tap->framed) {
         gsize used = sa_link_server_bytes(&tap->link, data, len, now);
 
@@ -212,21 +243,167 @@ sa_tap_server_bytes(SaTap *tap, const guint8 *data, gsize len, gint64 now)
         len -= used;
     }
     if (tap->framed && len > 0) {
-        tap_framed_bytes(tap, TRUE, data, len, now);
+        tap_framed_bytes(tap, TRUE, data, len, waited_us, now);
     }
 }
 
 void
 sa_tap_client_bytes(SaTap *tap, const guint8 *data, gsize len, gint64 now)
 {
-    if (!tap->watching || tap->owner != g_thread_self()) {
+    if (tap->owner != g_thread_self()) {
         return;
     }
-    if (!tap->framed) {
+    tap->viewer_blocked = FALSE;
+    if (!tap->watching) {
+        if (tap->own_len > 0) {
+            tap_follow_boundary(tap, data, len);
+        }
+    } else if (!tap->framed) {
         sa_link_client_bytes(&tap->link, data, len, now);
         tap_link_step(tap, now);
     } else {
-        tap_framed_bytes(tap, FALSE, data, len, now);
+        tap_framed_bytes(tap, FALSE, data, len, 0, now);
+    }
+}
+
+/* ------------------------------------------------------------------------- own messages --- */
+
+void
+sa_tap_set_transport(SaTap *tap, SaTapWrite write, gpointer transport)
+{
+    tap->write = write;
+    tap->transport = transport;
+}
+
+/* The full header numbers messages: one that is sent later than made would break the order. */
+gboolean
+sa_tap_can_keep(const SaTap *tap)
+{
+    return tap->transport != NULL && tap->framed &&
+           sa_link_header_size(&tap->link) == SA_WIRE_HEADER_MINI;
+}
+
+static gboolean
+at_viewer_boundary(const SaTap *tap)
+{
+    return !tap->viewer_blocked && sa_wire_at_boundary(&tap->client_wire);
+}
+
+static void tap_flush_own(SaTap *tap, gint64 now);
+
+static gboolean
+socket_writable(GSocket *socket, GIOCondition condition, gpointer data)
+{
+    SaTap *tap = data;
+
+    tap->own_watch = 0;
+    sa_tap_turn(tap, g_get_monotonic_time());
+    return G_SOURCE_REMOVE;
+}
+
+static void
+watch_socket(SaTap *tap)
+{
+    g_autoptr(GSource) source = NULL;
+
+    if (tap->own_watch != 0 || tap->socket == NULL) {
+        return;
+    }
+    source = g_socket_create_source(tap->socket, G_IO_OUT, NULL);
+    g_source_set_callback(source, G_SOURCE_FUNC(socket_writable), tap, NULL);
+    tap->own_watch = g_source_attach(source, NULL);
+}
+
+/* Repeats with the identical bytes until they are out, as TLS demands. */
+static void
+tap_flush_own(SaTap *tap, gint64 now)
+{
+    gssize n;
+
+    if (tap->own_len == 0 || (!tap->own_started && !at_viewer_boundary(tap))) {
+        return; /* the viewer's next write, or its end, brings us back */
+    }
+    tap->own_started = TRUE;
+    while (tap->own_sent < tap->own_len) {
+        n = tap->write(tap->transport, tap->own + tap->own_sent, tap->own_len - tap->own_sent);
+        if (n == 0) {
+            watch_socket(tap);
+            return;
+        }
+        if (n < 0) {
+            own_clear(tap); /* the viewer's next call meets the error itself */
+            return;
+        }
+        tap->own_sent += n;
+    }
+    n = tap->own_len;
+    own_clear(tap);
+    if (tap->watching) {
+        tap_framed_bytes(tap, FALSE, tap->own, n, 0, now);
+    }
+}
+
+gboolean
+sa_tap_send(SaTap *tap, const guint8 *data, gsize len, gint64 now)
+{
+    if (tap->closed || tap->transport == NULL || tap->own_started ||
+        tap->own_len + len > SA_TAP_OWN_MAX) {
+        return FALSE;
+    }
+    memcpy(tap->own + tap->own_len, data, len);
+    tap->own_len += len;
+    tap_flush_own(tap, now);
+    return TRUE;
+}
+
+SaTapDecision
+sa_tap_before_write(SaTap *tap, const guint8 *data, gsize len, gint64 now)
+{
+    guint16 type;
+
+    if (tap->owner != g_thread_self() || !tap->framed) {
+        return SA_TAP_PASS;
+    }
+    tap_flush_own(tap, now);
+    if (tap->own_started) {
+        return SA_TAP_BLOCK;
+    }
+    if (!tap->watching || len < SA_WIRE_HEADER_MINI || !at_viewer_boundary(tap) ||
+        !sa_tap_can_keep(tap)) {
+        return SA_TAP_PASS;
+    }
+    type = sa_le16(data);
+    /* an old ACK behind a new ACK_SYNC would count for the new generation, and wrap the server's
+     * counter; what migrates must have been acknowledged */
+    if (type == SPICE_MSGC_ACK_SYNC || type == SPICE_MSGC_MIGRATE_FLUSH_MARK ||
+        type == SPICE_MSGC_MIGRATE_DATA) {
+        if (tap->sink_class->let_go != NULL) {
+            tap->sink_class->let_go(tap->sink, now);
+        }
+        return tap->own_len > 0 ? SA_TAP_BLOCK : SA_TAP_PASS;
+    }
+    if (len == SA_WIRE_HEADER_MINI && sa_le32(data + 2) == 0 && tap->sink_class->keep != NULL &&
+        tap->sink_class->keep(tap->sink, type, now)) {
+        return SA_TAP_KEPT;
+    }
+    return tap->own_len > 0 ? SA_TAP_BLOCK : SA_TAP_PASS;
+}
+
+void
+sa_tap_blocked(SaTap *tap)
+{
+    tap->viewer_blocked = TRUE;
+}
+
+void
+sa_tap_turn(SaTap *tap, gint64 now)
+{
+    if (tap->owner != g_thread_self()) {
+        return;
+    }
+    tap_flush_own(tap, now);
+    if (tap->sink != NULL && tap->sink_class->turn != NULL) {
+        tap->sink_class->turn(tap->sink, now);
     }
 }
 

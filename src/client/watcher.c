@@ -5,10 +5,6 @@
 #include <spice/enums.h>
 #include <spice/protocol.h>
 
-/* PINGs of the start-up test after which the others are the timer's. */
-#define STARTUP_PINGS 3u
-/* SpiceMsgPing {id u32, timestamp u64}; the test's third one carries 250 KiB more. */
-#define PING_SIZE 12u
 /* Motion bunches on their way at once; a viewer waits for the ACK of the bunch before the last
  * (spice-gtk sends at most 2 bunches ahead), so more are not needed. */
 #define BUNCHES 4u
@@ -16,10 +12,8 @@
 typedef struct {
     SaTap *tap; /* owns this */
     guint8 type;
-    guint pings;         /* main: PINGs read */
-    gint64 pong_time;    /* main: last PONG of the start-up test, 0: none waits for its PING */
-    gint64 attach_time;  /* main: ATTACH_CHANNELS written, 0: answered */
-    guint motions;       /* inputs: motion messages of the bunch at hand */
+    gint64 attach_time;    /* main: ATTACH_CHANNELS written, 0: answered */
+    guint motions;         /* inputs: motion messages of the bunch at hand */
     gint64 bunch[BUNCHES]; /* inputs: when bunches were completed, oldest first */
     guint bunch_len;
 } Watcher;
@@ -72,8 +66,7 @@ motion_written(Watcher *watcher, gint64 now)
 }
 
 static void
-server_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 waited_us,
-               gint64 now)
+server_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 waited_us, gint64 now)
 {
     Watcher *watcher = sink;
 
@@ -84,21 +77,12 @@ server_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 wa
         return;
     }
     switch (msg->type) {
-    case SPICE_MSG_PING:
-        watcher->pings++;
-        /* the one with the big body measures the link's rate, not its round trip */
-        if (msg->size <= PING_SIZE) {
-            answered(watcher, &watcher->pong_time, now);
-        }
-        watcher->pong_time = 0;
-        break;
     case SPICE_MSG_MAIN_CHANNELS_LIST:
         answered(watcher, &watcher->attach_time, now);
         break;
     case SPICE_MSG_MAIN_INIT:
         if (msg->head_len >= 4) {
-            watcher->tap->session =
-                sa_session_identify(watcher->tap->session, sa_le32(msg->head));
+            watcher->tap->session = sa_session_identify(watcher->tap->session, sa_le32(msg->head));
         }
         break;
     default:
@@ -126,15 +110,8 @@ client_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 no
         }
         return;
     }
-    switch (msg->type) {
-    case SPICE_MSGC_PONG:
-        watcher->pong_time = watcher->pings < STARTUP_PINGS ? now : 0;
-        break;
-    case SPICE_MSGC_MAIN_ATTACH_CHANNELS:
+    if (msg->type == SPICE_MSGC_MAIN_ATTACH_CHANNELS) {
         watcher->attach_time = now;
-        break;
-    default:
-        break;
     }
 }
 
