@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: The spice-accel authors
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Any text in SPICE_ACCEL: each warning is one printable line, and nothing leaks. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The spice-accel authors
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes the seeds of fuzz-wire and fuzz-link: tests/fuzz/make-seeds.py [DIRECTORY]
+"""Writes the seeds of fuzz-wire, fuzz-link, fuzz-tap and fuzz-options: tests/fuzz/make-seeds.py [DIRECTORY]
 
 DIRECTORY is where the corpus directories are, beside this script when not given.
 """
@@ -116,10 +116,72 @@ LINK = {
     + client(b"REDQ" + u32(2, 2, 26) + bytes(6) + u32(1024, 1024, 0xFFFFF000) + bytes(8)),
 }
 
+# --- tap: flags, records {flags, length, bytes}: 1 from the server, 2 then dry, 4 choked, 8 late ---
+
+
+def record(flags, data):
+    return b"".join(
+        bytes((flags, len(data[at : at + 255]))) + data[at : at + 255]
+        for at in range(0, len(data), 255)
+    )
+
+
+def linked(kind, result=0):
+    body = u32(0x1234) + bytes((kind, 0)) + u32(1, 0, 18, 0xB)
+    return (
+        record(0, b"REDQ" + u32(2, 2, len(body)) + body)
+        + record(1, reply([0xB], []))
+        + record(0, u32(1) + TICKET)
+        + record(1, u32(result))
+    )
+
+
+DISPLAY = b"\0" + linked(2)
+ACK = mini(2)
+DRAW = mini(304, bytes(30))
+KEPT = (
+    DISPLAY
+    + record(9, mini(3, u32(1, 8)))
+    + record(0, mini(1, u32(1)))
+    + record(9, DRAW) * 24
+    + record(0, ACK)
+)
+
+TAP = {
+    "display": DISPLAY
+    + record(1, mini(3, u32(1, 2)) + DRAW)
+    + record(0, mini(1, u32(1)))
+    + record(3, DRAW)
+    + record(0, ACK),
+    "streams": DISPLAY + record(1, mini(122, u32(0, 5, 0)) + mini(123, bytes(20)) + mini(125, u32(5))),
+    "kept": KEPT + record(9, DRAW) * 20 + record(0, ACK),
+    "kept-sync": KEPT + record(0, mini(1, u32(2))),
+    "kept-choked": KEPT + record(13, DRAW) * 9 + record(4, mini(3, bytes(12))) * 3,
+    "kept-given-up": KEPT + record(1, struct.pack("<HI", 304, 0xFFFFFFFF)) + record(0, ACK),
+    "main": b"\0"
+    + linked(1)
+    + record(1, mini(103, bytes(32)) + mini(4, bytes(12)))
+    + record(0, mini(104))
+    + record(1, mini(104, u32(0))),
+    "inputs": b"\0" + linked(3) + record(0, mini(112, bytes(11)) * 4) + record(1, mini(111)),
+    "refused": b"\0" + linked(2, 7),
+    "not-spice": b"\1" + record(0, b"GET / HTTP/1.1\r\n\r\n"),
+}
+
+OPTIONS = {
+    "list": b"log=/tmp/a\\,b.csv,pace=0,latency=50,paint,help",
+    "wrong": b"lgo=1,pace=maybe,latency=,=,,\\,\n\x80",
+}
+
 
 def main():
     base = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "corpus")
-    for target, seeds in (("wire", WIRE), ("link", LINK)):
+    for target, seeds in (
+        ("wire", WIRE),
+        ("link", LINK),
+        ("tap", TAP),
+        ("options", OPTIONS),
+    ):
         os.makedirs(os.path.join(base, target), exist_ok=True)
         for name, data in seeds.items():
             with open(os.path.join(base, target, name), "wb") as out:
