@@ -10,8 +10,9 @@
 
 /* Stream ids followed by name; spice-server has 64 a client. More are counted, not followed. */
 #define STREAM_IDS_MAX 4096u
-/* Decode time is taken of one message in so many: it costs a main-loop source each. */
-#define DECODE_SAMPLING 8u
+/* Decode time is taken of one message in so many, since it costs a main-loop source each; a prime,
+ * since pictures come as columns of even numbers. */
+#define DECODE_SAMPLING 7u
 
 struct SaChannel {
     SaTap *tap; /* owns this through its sink */
@@ -251,8 +252,10 @@ const SaTapSink sa_channel_sink = {
 gboolean
 sa_channel_handle_begin(SaChannel *channel, gint64 now)
 {
-    /* MIGRATE and WAIT_FOR_CHANNELS wait for other connections inside their handler */
-    channel->handle_since = channel->last_type > SPICE_MSG_BASE_LAST ? now : 0;
+    /* MIGRATE and WAIT_FOR_CHANNELS wait for other connections inside their handler; under SASL the
+     * viewer reads ahead, and this is not the message that was read last */
+    channel->handle_since =
+        channel->last_type > SPICE_MSG_BASE_LAST && !channel->tap->link.sasl ? now : 0;
     channel->timing = channel->handle_since != 0 && channel->handled % DECODE_SAMPLING == 0;
     return channel->timing;
 }
@@ -279,6 +282,7 @@ sa_channel_handle_end(SaChannel *channel, gint64 now)
     channel->service_us += busy;
     channel->handled++;
     sa_service_message(&channel->service, channel->last_bytes, busy);
+    channel->last_bytes = 0; /* sub-messages are handled one by one, but came once */
     channel->handle_since = 0;
 }
 
@@ -324,7 +328,7 @@ static void
 window_figures(const SaAckwin *window, const SaChannelMark *a, const SaChannelMark *b,
                double seconds, SaStats *stats)
 {
-    if (!window->known) {
+    if (!window->known || window->window == 0) {
         return;
     }
     stats->window = window->window;
@@ -336,6 +340,18 @@ window_figures(const SaAckwin *window, const SaChannelMark *a, const SaChannelMa
         stats->at_limit_pct = 100.0 * (b->at_limit_us - a->at_limit_us) / 1e6 / seconds;
         stats->stalls = b->stalls - a->stalls;
     }
+}
+
+static void
+display_figures(const SaChannel *channel, const SaChannelMark *a, const SaChannelMark *b,
+                SaStats *stats)
+{
+    stats->streams = g_hash_table_size(channel->streams);
+    stats->streams_created = b->streams_created - a->streams_created;
+    stats->streams_destroyed = b->streams_destroyed - a->streams_destroyed;
+    stats->stream_messages = b->stream_messages - a->stream_messages;
+    stats->stream_bytes = b->stream_bytes - a->stream_bytes;
+    stats->draws = b->draws - a->draws;
 }
 
 void
@@ -385,11 +401,8 @@ sa_channel_stats(SaChannel *channel, const SaChannelMark *a, gint64 now, SaStats
     stats->session = session->number;
     stats->acks = b->acks - a->acks;
     stats->ignored_acks = b->ignored_acks - a->ignored_acks;
-    stats->streams = g_hash_table_size(channel->streams);
-    stats->streams_created = b->streams_created - a->streams_created;
-    stats->streams_destroyed = b->streams_destroyed - a->streams_destroyed;
-    stats->stream_messages = b->stream_messages - a->stream_messages;
-    stats->stream_bytes = b->stream_bytes - a->stream_bytes;
-    stats->draws = b->draws - a->draws;
+    if (channel->tap->link.message.channel_type == SPICE_CHANNEL_DISPLAY) {
+        display_figures(channel, a, b, stats);
+    }
     stats->tls = channel->tap->tls ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The spice-accel authors
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Monotonic microseconds told as UNIX time: the wall clock is read once, so that a clock that is
- * set in mid-session bends no interval. */
+/* Monotonic microseconds told as UNIX time: the wall clock is read once, at the first call, so that
+ * a clock that is set in mid-session bends no interval. Time in suspend counts. */
 #pragma once
 
 #include <glib.h>

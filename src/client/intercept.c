@@ -13,6 +13,7 @@ typedef struct {
     gboolean decided; /* the first bytes written were seen */
     gboolean cipher;  /* tap is the one of the SSL object above */
     SaTap *tap;       /* NULL: not a SPICE connection, or not known yet */
+    GSocket *socket;  /* weak pointer */
 } Endpoint;
 
 static GSocketConnection *(*real_connect_finish)(GSocketClient *, GAsyncResult *, GError **);
@@ -47,6 +48,7 @@ endpoint_unref(gpointer data)
     }
     if (--endpoint->refs == 0) {
         sa_tap_unref(endpoint->tap);
+        g_clear_weak_pointer(&endpoint->socket);
         g_free(endpoint);
     }
 }
@@ -97,6 +99,7 @@ endpoint_of_stream(gpointer stream)
     if (endpoint == NULL) {
         endpoint = g_new0(Endpoint, 1);
         if (socket != NULL) {
+            g_set_weak_pointer(&endpoint->socket, socket);
             endpoint_attach(endpoint, socket);
         }
     }
@@ -122,20 +125,19 @@ endpoint_of_connection(GSocketConnection *connection)
         }
     }
     endpoint = g_new0(Endpoint, 1);
+    g_set_weak_pointer(&endpoint->socket, ends[0]);
     for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
         endpoint_attach(endpoint, ends[i]);
     }
 }
 
 static void
-endpoint_set_tap(Endpoint *endpoint, SaTap *tap, gboolean cipher, gpointer stream)
+endpoint_set_tap(Endpoint *endpoint, SaTap *tap, gboolean cipher)
 {
-    g_autoptr(GSocket) socket = stream_socket(stream);
-
     endpoint->decided = TRUE;
     endpoint->cipher = cipher;
     endpoint->tap = tap;
-    sa_tap_set_socket(tap, socket);
+    sa_tap_set_socket(tap, endpoint->socket);
 }
 
 SaTap *
@@ -166,12 +168,12 @@ note_ssl_stream(gpointer stream)
     Endpoint *endpoint = endpoint_of_stream(stream);
 
     if (endpoint->tap == NULL) {
-        endpoint_set_tap(endpoint, sa_tap_ref(inside_ssl), TRUE, stream);
+        endpoint_set_tap(endpoint, sa_tap_ref(inside_ssl), TRUE);
     }
 }
 
 static gssize
-plain_write(gpointer stream, const guint8 *data, gsize len)
+plain_write(gpointer stream, const guint8 *data, gsize len, GIOCondition *wait)
 {
     g_autoptr(GError) error = NULL;
     gssize n = real_write(stream, data, len, NULL, &error);
@@ -240,7 +242,7 @@ hook_write(GPollableOutputStream *stream, const void *buffer, gsize count,
     if (!endpoint->decided) {
         endpoint->decided = TRUE;
         if (starts_a_link(buffer, count)) {
-            endpoint_set_tap(endpoint, sa_tap_new(FALSE), FALSE, stream);
+            endpoint_set_tap(endpoint, sa_tap_new(FALSE), FALSE);
             sa_tap_set_transport(endpoint->tap, plain_write, stream);
         }
     }
@@ -305,18 +307,28 @@ tap_ssl_write(SaTap *tap, SSL *ssl, const void *buffer, int count)
 }
 
 static gssize
-tls_write(gpointer ssl, const guint8 *data, gsize len)
+tls_write(gpointer ssl, const guint8 *data, gsize len, GIOCondition *wait)
 {
-    int n = tap_ssl_write(SSL_get_ex_data(ssl, ssl_data_index()), ssl, data, len);
+    int n;
 
+    /* SSL_get_error() reads the queue too; and the viewer's next call is to find it empty. No call
+     * of the viewer's is between its failure and its own question here. */
+    ERR_clear_error();
+    n = tap_ssl_write(SSL_get_ex_data(ssl, ssl_data_index()), ssl, data, len);
     if (n > 0) {
         return n;
     }
-    if (SSL_get_error(ssl, n) == SSL_ERROR_WANT_WRITE) {
+    switch (SSL_get_error(ssl, n)) {
+    case SSL_ERROR_WANT_WRITE:
+        *wait = G_IO_OUT;
         return 0;
+    case SSL_ERROR_WANT_READ: /* in the middle of a renegotiation */
+        *wait = G_IO_IN;
+        return 0;
+    default:
+        ERR_clear_error();
+        return -1;
     }
-    ERR_clear_error(); /* the viewer's next call is to find the queue empty */
-    return -1;
 }
 
 /* Own messages are written after a read only when it gave bytes: otherwise the viewer asks the SSL
@@ -341,6 +353,7 @@ hook_ssl_read(SSL *ssl, void *buffer, int count)
         sa_tap_turn(tap, now);
     } else if (SSL_want_read(ssl)) {
         sa_tap_dry(tap, g_get_monotonic_time());
+        sa_tap_retry_soon(tap);
     }
     return n;
 }
@@ -371,7 +384,7 @@ hook_ssl_write(SSL *ssl, const void *buffer, int count)
         sa_tap_turn(tap, g_get_monotonic_time());
         return count;
     case SA_TAP_BLOCK:
-        return -1; /* our own write has just left the state "wants to write" */
+        return -1; /* our own write has just left the state that it wants */
     }
     n = tap_ssl_write(tap, ssl, buffer, count);
     if (n > 0) {

@@ -47,7 +47,8 @@ send_ready(SaPace *pace, gint64 now)
         if (!sa_tap_send(pace->tap, ack_message, sizeof(ack_message), now)) {
             pace->ready++;
             pace->sending--;
-            return; /* the tap's next turn comes back here */
+            sa_tap_need_turn(pace->tap);
+            return;
         }
     }
 }
@@ -113,6 +114,8 @@ due(gpointer data)
 {
     SaPace *pace = data;
 
+    g_source_set_ready_time(pace->timer, -1); /* the turn sets the next */
+    sa_tap_need_turn(pace->tap);
     sa_tap_turn(pace->tap, g_get_monotonic_time());
     return G_SOURCE_CONTINUE;
 }

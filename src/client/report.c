@@ -38,6 +38,9 @@ log_write(GString *line)
 {
     gssize n;
 
+    if (getpid() != owner) {
+        return; /* a forked child that closes its copies of the connections */
+    }
     g_string_append_c(line, '\n');
     do {
         n = write(log_fd, line->str, line->len);
@@ -113,6 +116,7 @@ channel_opened(SaChannel *channel, gint64 now)
 {
     SaChannelMark *mark;
 
+    owner = getpid(); /* a program may have forked since it attached */
     if (log_state == LOG_CLOSED) {
         log_open();
     }
@@ -141,9 +145,6 @@ channel_closing(SaChannel *channel, gint64 now)
 static void
 at_exit(void)
 {
-    if (getpid() != owner) {
-        return; /* a forked child */
-    }
     log_rows(g_get_monotonic_time());
     log_state = LOG_FAILED; /* what is closed from here on has its row */
 }
@@ -157,7 +158,6 @@ sa_report_start(const char *file)
     };
 
     log_file = g_strdup(file);
-    owner = getpid();
     marks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     sa_channels_listen(&report_listener);
     atexit(at_exit);

@@ -6,7 +6,8 @@
  * Rows are appended, each with one write: several viewers may share a file. The file is opened when
  * the first channel opens, so a program that shows no session touches nothing. When it cannot be
  * opened or written there is one warning, and the session goes on without a log. The timer exists
- * only while a channel is open and a log was asked for.
+ * only while a channel is open and a log was asked for. A viewer that exits leaves its last rows;
+ * one that is killed leaves the rows up to its last second.
  */
 #pragma once
 

@@ -46,24 +46,18 @@ sa_session_find(guint32 id)
     return session;
 }
 
-SaSession *
+void
 sa_session_identify(SaSession *session, guint32 id)
 {
     SaSession *known = session_lookup(id);
 
-    if (known == session) {
-        return session;
-    }
     if (known != NULL) {
-        sa_round_trip_sample(&known->round_trip, session->round_trip.min_us);
-        sa_session_ref(known);
-        sa_session_unref(session);
-        return known;
+        known->listed = FALSE;
     }
-    if (!session->listed) {
-        session_list(session, id);
+    if (session->listed) {
+        g_hash_table_remove(sessions, GUINT_TO_POINTER(session->id));
     }
-    return session;
+    session_list(session, id);
 }
 
 SaSession *

@@ -27,8 +27,8 @@ typedef struct SaSession {
 SaSession *sa_session_new(void);
 /* The session with this connection id, made when there is none; a new reference. */
 SaSession *sa_session_find(guint32 id);
-/* MAIN_INIT gave the session its id. Returns the session to use from now on: this one, or the one
- * that other connections made under that id before, merged; takes over the caller's reference. */
-SaSession *sa_session_identify(SaSession *session, guint32 id);
+/* MAIN_INIT gave the session its id. Servers pick ids without asking each other: where two sessions
+ * have the same one, connections that come from now on belong to the one identified last. */
+void sa_session_identify(SaSession *session, guint32 id);
 SaSession *sa_session_ref(SaSession *session);
 void sa_session_unref(SaSession *session);

@@ -48,8 +48,7 @@ tap_stop(SaTap *tap, gint64 now)
 static void
 own_clear(SaTap *tap)
 {
-    tap->own_len = tap->own_sent = 0;
-    tap->own_started = FALSE;
+    tap->own_len = tap->own_started = 0;
 }
 
 void
@@ -202,6 +201,7 @@ tap_framed_bytes(SaTap *tap, gboolean from_server, const guint8 *data, gsize len
         if (event == SA_WIRE_MESSAGE) {
             guint32 bytes = msg.size + sa_link_header_size(&tap->link);
 
+            tap->turn_due = TRUE;
             if (from_server) {
                 tap->sink_class->server_message(tap->sink, &msg, bytes, tap->msg_waited, now);
             } else {
@@ -275,12 +275,20 @@ sa_tap_set_transport(SaTap *tap, SaTapWrite write, gpointer transport)
     tap->transport = transport;
 }
 
-/* The full header numbers messages: one that is sent later than made would break the order. */
+/* The full header numbers messages: one that is sent later than made would break the order. And
+ * what is kept is sent from the main loop, so that has to be this thread's. */
 gboolean
 sa_tap_can_keep(const SaTap *tap)
 {
     return tap->transport != NULL && tap->framed &&
-           sa_link_header_size(&tap->link) == SA_WIRE_HEADER_MINI;
+           sa_link_header_size(&tap->link) == SA_WIRE_HEADER_MINI &&
+           g_main_context_is_owner(g_main_context_default());
+}
+
+void
+sa_tap_need_turn(SaTap *tap)
+{
+    tap->turn_due = TRUE;
 }
 
 static gboolean
@@ -289,10 +297,8 @@ at_viewer_boundary(const SaTap *tap)
     return !tap->viewer_blocked && sa_wire_at_boundary(&tap->client_wire);
 }
 
-static void tap_flush_own(SaTap *tap, gint64 now);
-
 static gboolean
-socket_writable(GSocket *socket, GIOCondition condition, gpointer data)
+socket_ready(GSocket *socket, GIOCondition condition, gpointer data)
 {
     SaTap *tap = data;
 
@@ -302,52 +308,81 @@ socket_writable(GSocket *socket, GIOCondition condition, gpointer data)
 }
 
 static void
-watch_socket(SaTap *tap)
+watch_socket(SaTap *tap, GIOCondition wait)
 {
     g_autoptr(GSource) source = NULL;
 
     if (tap->own_watch != 0 || tap->socket == NULL) {
         return;
     }
-    source = g_socket_create_source(tap->socket, G_IO_OUT, NULL);
-    g_source_set_callback(source, G_SOURCE_FUNC(socket_writable), tap, NULL);
+    source = g_socket_create_source(tap->socket, wait, NULL);
+    g_source_set_callback(source, G_SOURCE_FUNC(socket_ready), tap, NULL);
     tap->own_watch = g_source_attach(source, NULL);
 }
 
-/* Repeats with the identical bytes until they are out, as TLS demands. */
+static gboolean
+retry(gpointer data)
+{
+    SaTap *tap = data;
+
+    tap->own_watch = 0;
+    sa_tap_turn(tap, g_get_monotonic_time());
+    return G_SOURCE_REMOVE;
+}
+
+void
+sa_tap_retry_soon(SaTap *tap)
+{
+    if (tap->own_started > 0 && tap->owner == g_thread_self()) {
+        g_clear_handle_id(&tap->own_watch, g_source_remove);
+        tap->own_watch = g_idle_add_full(G_PRIORITY_HIGH, retry, tap, NULL);
+    }
+}
+
+/* One write of all that waits, repeated with the identical bytes until they are out, as TLS
+ * demands. FALSE: it has to be repeated, or failed. */
+static gboolean
+own_write(SaTap *tap, gint64 now)
+{
+    guint8 done[SA_TAP_OWN_MAX];
+    GIOCondition wait = G_IO_OUT;
+    gssize n;
+
+    if (tap->own_started == 0) {
+        tap->own_started = tap->own_len;
+    }
+    n = tap->write(tap->transport, tap->own, tap->own_started, &wait);
+    if (n == 0) {
+        watch_socket(tap, wait);
+        return FALSE;
+    }
+    if (n < 0) {
+        own_clear(tap); /* the viewer's next call meets the error itself */
+        return FALSE;
+    }
+    memcpy(done, tap->own, n);
+    tap->own_len -= n;
+    tap->own_started -= n;
+    memmove(tap->own, tap->own + n, tap->own_len);
+    if (tap->watching) {
+        tap_framed_bytes(tap, FALSE, done, n, 0, now);
+    }
+    return TRUE;
+}
+
 static void
 tap_flush_own(SaTap *tap, gint64 now)
 {
-    gssize n;
-
-    if (tap->own_len == 0 || (!tap->own_started && !at_viewer_boundary(tap))) {
-        return; /* the viewer's next write, or its end, brings us back */
-    }
-    tap->own_started = TRUE;
-    while (tap->own_sent < tap->own_len) {
-        n = tap->write(tap->transport, tap->own + tap->own_sent, tap->own_len - tap->own_sent);
-        if (n == 0) {
-            watch_socket(tap);
-            return;
-        }
-        if (n < 0) {
-            own_clear(tap); /* the viewer's next call meets the error itself */
-            return;
-        }
-        tap->own_sent += n;
-    }
-    n = tap->own_len;
-    own_clear(tap);
-    if (tap->watching) {
-        tap_framed_bytes(tap, FALSE, tap->own, n, 0, now);
+    /* the viewer's next write, or its end, brings us back to what cannot start now */
+    while (tap->own_len > 0 && (tap->own_started > 0 || at_viewer_boundary(tap)) &&
+           own_write(tap, now)) {
     }
 }
 
 gboolean
 sa_tap_send(SaTap *tap, const guint8 *data, gsize len, gint64 now)
 {
-    if (tap->closed || tap->transport == NULL || tap->own_started ||
-        tap->own_len + len > SA_TAP_OWN_MAX) {
+    if (tap->closed || tap->transport == NULL || tap->own_len + len > SA_TAP_OWN_MAX) {
         return FALSE;
     }
     memcpy(tap->own + tap->own_len, data, len);
@@ -365,7 +400,7 @@ sa_tap_before_write(SaTap *tap, const guint8 *data, gsize len, gint64 now)
         return SA_TAP_PASS;
     }
     tap_flush_own(tap, now);
-    if (tap->own_started) {
+    if (tap->own_started > 0) {
         return SA_TAP_BLOCK;
     }
     if (!tap->watching || len < SA_WIRE_HEADER_MINI || !at_viewer_boundary(tap) ||
@@ -384,6 +419,7 @@ sa_tap_before_write(SaTap *tap, const guint8 *data, gsize len, gint64 now)
     }
     if (len == SA_WIRE_HEADER_MINI && sa_le32(data + 2) == 0 && tap->sink_class->keep != NULL &&
         tap->sink_class->keep(tap->sink, type, now)) {
+        tap->turn_due = TRUE;
         return SA_TAP_KEPT;
     }
     return tap->own_len > 0 ? SA_TAP_BLOCK : SA_TAP_PASS;
@@ -402,7 +438,8 @@ sa_tap_turn(SaTap *tap, gint64 now)
         return;
     }
     tap_flush_own(tap, now);
-    if (tap->sink != NULL && tap->sink_class->turn != NULL) {
+    if (tap->turn_due && tap->sink != NULL && tap->sink_class->turn != NULL) {
+        tap->turn_due = FALSE;
         tap->sink_class->turn(tap->sink, now);
     }
 }

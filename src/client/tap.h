@@ -41,8 +41,9 @@ typedef struct SaTapSink {
     void (*closed)(gpointer sink, gint64 now);
 } SaTapSink;
 
-/* Writes to the connection as the viewer would: bytes taken, 0: would block, -1: failed. */
-typedef gssize (*SaTapWrite)(gpointer transport, const guint8 *data, gsize len);
+/* Writes to the connection as the viewer would: bytes taken, -1: failed, 0: would block, then *wait
+ * says what the socket is to become (G_IO_OUT, and under TLS also G_IO_IN). */
+typedef gssize (*SaTapWrite)(gpointer transport, const guint8 *data, gsize len, GIOCondition *wait);
 
 /* Own bytes on their way at once: a few ACKs. */
 #define SA_TAP_OWN_MAX 64u
@@ -66,11 +67,13 @@ struct SaTap {
     gpointer transport;      /* of write; NULL: gone */
     gboolean viewer_blocked; /* the viewer's last write has to be repeated */
     guint8 own[SA_TAP_OWN_MAX];
-    guint own_len, own_sent; /* own bytes, and how many of them went */
-    gboolean own_started;    /* the write was begun: nothing else may be written before its end */
-    guint own_watch;         /* main-loop source: the socket takes more; 0: none */
-    gint64 dry_since;        /* us: the viewer found nothing to read; 0: it did not */
-    gint64 msg_waited;       /* us: of the message at hand */
+    guint own_len;     /* own bytes that wait */
+    guint own_started; /* so many of them are in a write that was begun: it is repeated with just
+                        * these, and nothing else is written before its end; 0: none is */
+    gboolean turn_due; /* something happened since the sink's last turn */
+    guint own_watch;   /* main-loop source that tries own bytes again; 0: none */
+    gint64 dry_since;  /* us: the viewer found nothing to read; 0: it did not */
+    gint64 msg_waited; /* us: of the message at hand */
 };
 
 SaTap *sa_tap_new(gboolean tls);
@@ -107,11 +110,18 @@ void sa_tap_blocked(SaTap *tap);
 /* After a call of the viewer, when it is safe to write: kept messages that may go are sent. */
 void sa_tap_turn(SaTap *tap, gint64 now);
 
-/* Sends one whole own message at the viewer's present message boundary. FALSE: not now, nothing was
- * taken. TRUE: it is out, or will be before anything else is. */
+/* Sends one whole own message at the viewer's present message boundary. FALSE: there is no room, or
+ * no connection; nothing was taken. TRUE: it is out, or will be before the viewer's next message.
+ */
 gboolean sa_tap_send(SaTap *tap, const guint8 *data, gsize len, gint64 now);
-/* Same as if the viewer used it; TRUE when kept messages make sense on this connection. */
+/* TRUE when messages of this connection can be kept: it can be written to, from this thread's main
+ * loop, and its messages carry no numbers. */
 gboolean sa_tap_can_keep(const SaTap *tap);
+/* After a read that gave nothing but may have moved TLS on: own bytes that wait for just that are
+ * tried again from the main loop. */
+void sa_tap_retry_soon(SaTap *tap);
+/* The sink wants its turn at the next chance whatever happens. */
+void sa_tap_need_turn(SaTap *tap);
 
 /* Bytes that wait in the kernel for the viewer to read; -1: unknown. With TLS: ciphertext. */
 gssize sa_tap_unread_bytes(const SaTap *tap);

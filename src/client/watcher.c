@@ -13,6 +13,7 @@ typedef struct {
     SaTap *tap; /* owns this */
     guint8 type;
     gint64 attach_time;    /* main: ATTACH_CHANNELS written, 0: answered */
+    gboolean uncounted;    /* inputs: the server has motions of before on its count */
     guint motions;         /* inputs: motion messages of the bunch at hand */
     gint64 bunch[BUNCHES]; /* inputs: when bunches were completed, oldest first */
     guint bunch_len;
@@ -56,7 +57,7 @@ motion_acked(Watcher *watcher, gint64 now)
 static void
 motion_written(Watcher *watcher, gint64 now)
 {
-    if (++watcher->motions < SPICE_INPUT_MOTION_ACK_BUNCH) {
+    if (watcher->uncounted || ++watcher->motions < SPICE_INPUT_MOTION_ACK_BUNCH) {
         return;
     }
     watcher->motions = 0;
@@ -82,7 +83,7 @@ server_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 wa
         break;
     case SPICE_MSG_MAIN_INIT:
         if (msg->head_len >= 4) {
-            watcher->tap->session = sa_session_identify(watcher->tap->session, sa_le32(msg->head));
+            sa_session_identify(watcher->tap->session, sa_le32(msg->head));
         }
         break;
     default:
@@ -100,6 +101,11 @@ client_message(gpointer sink, const SaWireMessage *msg, guint32 bytes, gint64 no
         case SPICE_MSGC_INPUTS_KEY_DOWN:
             watcher->tap->session->key_time = now;
             watcher->tap->session->keys++;
+            break;
+        case SPICE_MSGC_MIGRATE_DATA:
+            /* it carries the count of the server before; from here on bunches are not told apart */
+            watcher->uncounted = TRUE;
+            watcher->bunch_len = 0;
             break;
         case SPICE_MSGC_INPUTS_MOUSE_MOTION:
         case SPICE_MSGC_INPUTS_MOUSE_POSITION:

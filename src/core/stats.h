@@ -11,7 +11,7 @@
 #include <glib.h>
 
 typedef struct SaStats {
-    double time_s;       /* UNIX time at attach + monotonic time since, s */
+    double time_s;       /* UNIX time of the first row + time since, s */
     char channel[16];    /* "display:0", "cursor:0" */
     double window;       /* W, messages */
     double in_flight;    /* upper bound of messages sent and not yet read, at the interval's end */

@@ -16,6 +16,9 @@
 /* 25 messages a second: 2W + 1 of them are seconds of backlog. */
 #define MESSAGE_US 40000
 
+/* When the next line opens. */
+static gint64 first_time = 1000;
+
 typedef struct {
     SaTap *tap;
     GByteArray *out; /* what reached the connection, the viewer's and our own */
@@ -24,7 +27,7 @@ typedef struct {
 } Line;
 
 static gssize
-transport_write(gpointer transport, const guint8 *data, gsize len)
+transport_write(gpointer transport, const guint8 *data, gsize len, GIOCondition *wait)
 {
     Line *line = transport;
     gsize n = line->budget < 0 ? len : MIN(len, (gsize)line->budget);
@@ -59,7 +62,7 @@ viewer_write(Line *line, const guint8 *data, gsize len)
     case SA_TAP_PASS:
         break;
     }
-    n = transport_write(line, data, len);
+    n = transport_write(line, data, len, NULL);
     if (n > 0) {
         sa_tap_client_bytes(line->tap, data, n, line->now);
         sa_tap_turn(line->tap, line->now);
@@ -95,7 +98,8 @@ line_open(Line *line, guint32 common)
 {
     g_autoptr(GByteArray) bytes = g_byte_array_new();
 
-    *line = (Line){.tap = sa_tap_new(FALSE), .out = g_byte_array_new(), .budget = -1, .now = 1000};
+    *line = (Line){
+        .tap = sa_tap_new(FALSE), .out = g_byte_array_new(), .budget = -1, .now = first_time};
     sa_tap_set_transport(line->tap, transport_write, line);
     bytes_link_message(bytes, 5, SPICE_CHANNEL_DISPLAY, 0, common);
     viewer_write(line, bytes->data, bytes->len);
@@ -182,19 +186,24 @@ goes_just_in_time(void)
     line_close(&line);
 }
 
-/* When no message comes that could move it, its timer does. */
+/* When no message comes that could move it, its timer does: not at once, and not much later than
+ * the quarter of a second of silence that is allowed. */
 static void
 goes_by_the_timer(void)
 {
     g_autoptr(GByteArray) one = ack();
-    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    gint64 start;
     Line line;
 
-    line_with_kept_ack(&line); /* all of it long ago by the real clock */
-    while (line.out->len == 0 && g_get_monotonic_time() < deadline) {
+    first_time = g_get_monotonic_time() - 80000 - WINDOW * MESSAGE_US;
+    line_with_kept_ack(&line);
+    first_time = 1000;
+    start = g_get_monotonic_time();
+    while (line.out->len == 0 && g_get_monotonic_time() < start + 10 * G_USEC_PER_SEC) {
         g_main_context_iteration(NULL, TRUE);
     }
     assert_out(&line, one);
+    g_assert_cmpint(g_get_monotonic_time() - start, >, 150000);
     g_assert_false(g_main_context_pending(NULL));
     line_close(&line);
 }
@@ -345,6 +354,62 @@ given_up(void)
     }
 }
 
+/* The same with two of them, on a connection that takes nothing at the moment, or a part. */
+static void
+given_up_while_blocked(void)
+{
+    static const guint8 huge[] = {0x30, 0x01, 0xff, 0xff, 0xff, 0xff};
+    g_autoptr(GByteArray) nonsense = g_byte_array_new();
+    g_autoptr(GByteArray) expected = g_byte_array_new();
+    g_autoptr(GByteArray) one = ack();
+
+    g_byte_array_append(nonsense, huge, sizeof(huge));
+    bytes_ack(expected);
+    bytes_ack(expected);
+    bytes_message(expected, SPICE_MSGC_PONG, NULL, 12);
+    for (gssize budget = 0; budget < 13; budget++) {
+        g_autoptr(GByteArray) pong = g_byte_array_new();
+        Line line;
+
+        bytes_message(pong, SPICE_MSGC_PONG, NULL, 12);
+        line_with_kept_ack(&line);
+        g_assert_cmpint(viewer_write(&line, one->data, one->len), ==, 6);
+        line.budget = budget;
+        from_server(&line, nonsense);
+        g_assert_cmpuint(sa_channels()->len, ==, 0);
+        if (budget < 12) {
+            g_assert_cmpint(viewer_write(&line, pong->data, pong->len), ==, 0);
+        }
+        line.budget = -1;
+        g_assert_cmpint(viewer_write(&line, pong->data, pong->len), ==, pong->len);
+        assert_out(&line, expected);
+        line_close(&line);
+    }
+}
+
+/* Where this thread does not run the main loop, nothing could send it later. */
+static void
+other_main_loop(void)
+{
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    g_autoptr(GByteArray) one = ack();
+    Line line;
+
+    g_main_context_release(NULL);
+    line_open(&line, MINI);
+    bytes_set_ack(bytes, 1, WINDOW);
+    from_server(&line, bytes);
+    g_byte_array_set_size(bytes, 0);
+    bytes_ack_sync(bytes, 1);
+    viewer_write(&line, bytes->data, bytes->len);
+    messages(&line, WINDOW);
+    g_byte_array_set_size(line.out, 0);
+    viewer_write(&line, one->data, one->len);
+    assert_out(&line, one);
+    line_close(&line);
+    g_main_context_acquire(NULL);
+}
+
 static void
 closed(void)
 {
@@ -417,6 +482,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_main_context_acquire(NULL); /* as a viewer's thread has it */
     g_test_add_func("/pace/goes-just-in-time", goes_just_in_time);
     g_test_add_func("/pace/goes-by-the-timer", goes_by_the_timer);
     for (gsize i = 0; i < G_N_ELEMENTS(viewer_messages); i++) {
@@ -428,6 +494,8 @@ main(int argc, char **argv)
     g_test_add_func("/pace/waits-for-the-viewers-message", waits_for_the_viewers_message);
     g_test_add_func("/pace/holds-back-the-viewer", holds_back_the_viewer);
     g_test_add_func("/pace/given-up", given_up);
+    g_test_add_func("/pace/given-up-while-blocked", given_up_while_blocked);
+    g_test_add_func("/pace/other-main-loop", other_main_loop);
     g_test_add_func("/pace/closed", closed);
     g_test_add_func("/pace/full-header", full_header);
     g_test_add_func("/pace/switched-off", switched_off);

@@ -354,6 +354,13 @@ motion_acks(void)
     g_assert_cmpint(tap->session->round_trip.min_us, ==, 6000);
     from_server(tap, SPICE_MSG_INPUTS_MOUSE_MOTION_ACK, 0, 42000); /* of the 8th: 5 ms */
     g_assert_cmpint(tap->session->round_trip.min_us, ==, 5000);
+    /* migration data bring motions of before: bunches cannot be told apart any more */
+    from_client(tap, SPICE_MSGC_MIGRATE_DATA, 10, 45000);
+    for (int i = 0; i < 4; i++) {
+        from_client(tap, SPICE_MSGC_INPUTS_MOUSE_POSITION, 11, 46000 + i);
+    }
+    from_server(tap, SPICE_MSG_INPUTS_MOUSE_MOTION_ACK, 0, 46100);
+    g_assert_cmpint(tap->session->round_trip.min_us, ==, 5000);
     from_client(tap, SPICE_MSGC_INPUTS_KEY_DOWN, 4, 50000);
     g_assert_cmpint(tap->session->key_time, ==, 50000);
     g_assert_cmpuint(tap->session->keys, ==, 1);
@@ -366,7 +373,7 @@ one_session(void)
 {
     SaTap *main_tap = linked(0, SPICE_CHANNEL_MAIN);
     SaTap *other_main = linked(0, SPICE_CHANNEL_MAIN);
-    SaTap *inputs, *stranger;
+    SaTap *inputs, *stranger, *late;
     g_autoptr(GByteArray) init = g_byte_array_new();
     guint8 body[32] = {0x34, 0x12, 0, 0};
 
@@ -377,6 +384,13 @@ one_session(void)
     g_assert_true(inputs->session == main_tap->session);
     g_assert_true(stranger->session != main_tap->session);
     g_assert_true(other_main->session != main_tap->session);
+    /* another server happens to give the same id: sessions stay apart, later links are its */
+    sa_tap_server_bytes(other_main, init->data, init->len, 20000);
+    g_assert_true(other_main->session != main_tap->session);
+    late = linked(0x1234, SPICE_CHANNEL_INPUTS);
+    g_assert_true(late->session == other_main->session);
+    g_assert_true(inputs->session == main_tap->session);
+    sa_tap_unref(late);
     sa_tap_unref(main_tap);
     sa_tap_unref(inputs);
     sa_tap_unref(stranger);
