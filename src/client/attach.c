@@ -5,6 +5,7 @@
 
 #include "client/channel.h"
 #include "client/export.h"
+#include "client/gtk3.h"
 #include "client/handle.h"
 #include "client/intercept.h"
 #include "client/options.h"
@@ -46,6 +47,7 @@ attach(const SaOptions *options, GError **error)
     }
     sa_handle_install();
     sa_channels_set_pacing(options->pace, options->latency_ms * G_TIME_SPAN_MILLISECOND);
+    sa_gtk3_start(options->paint);
     if (options->log != NULL) {
         sa_report_start(options->log);
     }

@@ -30,7 +30,7 @@ static const Option options_table[] = {
     {"latency", OPTION_MS, G_STRUCT_OFFSET(SaOptions, latency_ms), "100",
      "backlog on the way that pacing lets be, ms"},
     {"paint", OPTION_FLAG, G_STRUCT_OFFSET(SaOptions, paint), "1",
-     "paint fresh draws at once instead of at the next frame (GTK 3 on X11)"},
+     "paint fresh draws at once instead of at the next frame (GTK 3)"},
 };
 
 static const char *
