@@ -23,7 +23,7 @@ check_warning(const char *text, gpointer data)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    g_autofree char *text = g_strndup((const char *)data, size);
+    g_autofree char *text = size > 0 ? g_strndup((const char *)data, size) : g_strdup("");
     guint warnings = 0;
     SaOptions options;
 

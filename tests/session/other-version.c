@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The spice-accel authors
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Preloaded: makes spice-gtk call itself a version nobody has seen. */
-const char *spice_util_get_version_string(void);
+__attribute__((visibility("default"))) const char *spice_util_get_version_string(void);
 
 const char *
 spice_util_get_version_string(void)
