@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The spice-accel authors
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Everything is reckoned in messages, the unit of the window: what is on the way over the message
- * rate is the time it takes, and sizes cancel out. Nothing is computed while no ACK waits for a
- * decision; then one walk over the last arrivals gives the rate and the idle share.
+/* Nothing is computed while no ACK waits for a decision; then one walk over the last two windows of
+ * arrivals gives the rate and the idle share, and the sizes seen lately say how long the messages
+ * to come will take.
  */
 #include "core/pacer.h"
 
@@ -10,15 +10,16 @@
 
 #define MS G_TIME_SPAN_MILLISECOND
 
-/* Margin of rule (a) before any stall. spice-server's worker may sleep 10 ms before it looks at
- * its ring again, and the viewer's main loop is a few ms late with the timer. */
-#define MARGIN_MIN_US (15 * MS)
+/* Margin of rule (a) while nothing is lost. spice-server's worker may sleep 10 ms before it looks
+ * at its ring again. */
+#define MARGIN_MIN_US (10 * MS)
 /* A margin above this releases at once on any link worth pacing; more would only take longer to
  * come back. */
 #define MARGIN_MAX_US (1000 * MS)
-/* Every such time without a stall a quarter of the extra margin goes: trouble that has passed is
- * forgotten in minutes, a wrong round trip is not tried out again every few seconds. */
-#define MARGIN_AGE_US (60 * G_TIME_SPAN_SECOND)
+/* The margin takes half of each loss and gives back this share of a window's time with each window:
+ * it comes to rest where a hundredth of the time is lost, in the time of a few windows. */
+#define MARGIN_GAIN  0.5
+#define MARGIN_DECAY 0.005
 
 /* Work waiting in the viewer that is worth a hold: three frames of a 60 Hz display. */
 #define LOCAL_BUDGET_US (50 * MS)
@@ -40,27 +41,34 @@
 /* Least messages to know a rate from, for windows smaller than that. */
 #define RATE_MIN 8u
 
-/* A stall costs something when the wait takes more than this share of the time a window's worth of
- * messages takes (there is one such wait a window at most) ... */
-#define STALL_SHARE 0.01
-/* ... and is ours when it is well longer than the other waits of that time ... */
+/* What a message costs beside its bytes: header, system calls, a turn of the viewer's main loop. */
+#define MESSAGE_COST 300
+/* So much of a window's time may be lost on average because the sizes to come cannot be known; less
+ * would take most of the window as lead where small and large messages mix. */
+#define CHANCE_SHARE 0.005
+
+/* A wait is ours when it is well longer than the other waits of that time ... */
 #define STALL_GAPS 1.5
 /* ... and the message came no later than this after the time it was thought to come. The round trip
  * may be longer than thought (that is what stalls are there to find out), but a server that answers
  * later had nothing to send. */
 #define STALL_LATE_US (300 * MS)
+/* More loss than this share of the time adds up, and so much of it is a stall. */
+#define STALL_SHARE 0.05
+#define STALL_US    (250 * MS)
 /* Two stalls within the first time stop holding for the second. */
 #define STALL_PAIR_US (30 * G_TIME_SPAN_SECOND)
 #define PAUSE_US      (30 * G_TIME_SPAN_SECOND)
 
-/* What the last window of arrivals says. */
+/* What the last two windows of arrivals say. */
 typedef struct Flow {
-    double rate;    /* messages a us */
-    double need;    /* messages that may come within one round trip plus margin */
+    guint n;        /* messages of them that are known */
+    double rate;    /* messages a us, while they came */
+    double speed;   /* their cost a us: bytes and MESSAGE_COST each */
     double path;    /* us: what the path would hold with one more ACK */
     gboolean busy;  /* the path was never idle for long */
     gint64 wait;    /* us: shorter waits for a first byte are the link's packets */
-    gint64 longest; /* us: longest other wait; 0: none */
+    gint64 longest; /* us: longest other wait of the last window; 0: none */
 } Flow;
 
 void
@@ -108,38 +116,88 @@ granted_left(const SaPacer *p)
     return credit > p->win->received ? credit - p->win->received : 0;
 }
 
+static double
+cost(const SaPacer *p, guint age)
+{
+    return (double)p->bytes[at(p, age)] + MESSAGE_COST;
+}
+
 /* FALSE while there is nothing to judge by. */
 static gboolean
 flow_read(const SaPacer *p, Flow *flow)
 {
     guint window = p->win->window;
-    guint n = CLAMP(window, RATE_MIN, SA_PACER_ARRIVALS);
+    guint least = CLAMP(window, RATE_MIN, SA_PACER_ARRIVALS);
+    guint n = MIN(p->len, MIN(2 * least, SA_PACER_ARRIVALS));
     gint64 span, idle = 0, longest = 0;
-    double bytes = 0;
+    double sum = 0;
 
-    if (!p->win->known || !p->win->synced || window == 0 || p->rtt_us <= 0 || p->len < n)
+    *flow = (Flow){0};
+    if (!p->win->known || !p->win->synced || window == 0 || p->rtt_us <= 0 || p->len < least)
         return FALSE;
     span = p->time[at(p, 0)] - p->time[at(p, n - 1)];
     for (guint age = 0; age < n - 1; age++)
-        bytes += p->bytes[at(p, age)];
-    flow->wait = bytes > 0 ? (gint64)MIN(WAIT_BYTES / bytes * span, WAIT_MAX_US) : WAIT_MAX_US;
-    flow->wait = MAX(flow->wait, WAIT_MIN_US);
+        sum += cost(p, age);
+    flow->wait = (gint64)CLAMP(WAIT_BYTES / sum * span, WAIT_MIN_US, WAIT_MAX_US);
     for (guint age = 0; age < n - 1; age++) {
         gint64 waited = p->waited[at(p, age)];
 
         if (waited > flow->wait) {
             idle += waited;
             longest = MAX(longest, waited);
+            if (age < least - 1)
+                flow->longest = MAX(flow->longest, waited);
         }
     }
     if (idle >= span)
         return FALSE;
-    flow->longest = longest;
+    flow->n = n;
     flow->busy = span - longest >= BUSY_MIN_US && idle - longest <= IDLE_SHARE * (span - longest);
     flow->rate = (n - 1) / (double)(span - idle);
+    flow->speed = sum / (double)(span - idle);
     flow->path = (granted_left(p) + window) / flow->rate - p->rtt_us;
-    flow->need = flow->rate * (p->rtt_us + p->margin_us) + 0.5;
     return TRUE;
+}
+
+/* How long the messages that are granted and not here will take, us. Their sizes cannot be known,
+ * but all runs of so many messages seen lately can: it is the time to which these fall short on
+ * average by the loss that is allowed. With messages of one size that is their time; where small
+ * and large ones mix it is less than the mean. Bisection: runs are few, and it need not be exact.
+ */
+static double
+ahead_us(const SaPacer *p, const Flow *flow)
+{
+    double run[SA_PACER_ARRIVALS];
+    guint64 left = granted_left(p);
+    double sum = 0, low = G_MAXDOUBLE, high = 0, allowed;
+    guint n, runs;
+
+    if (left == 0 || left >= p->len)
+        return left / flow->rate;
+    n = (guint)left;
+    runs = MIN(flow->n, p->len - n + 1);
+    allowed = CHANCE_SHARE * p->win->window / flow->rate * runs;
+    for (guint age = 0; age < n; age++)
+        sum += cost(p, age);
+    for (guint i = 0; i < runs; i++) {
+        run[i] = sum / flow->speed;
+        low = MIN(low, run[i]);
+        high = MAX(high, run[i]);
+        if (i + 1 < runs)
+            sum += cost(p, i + n) - cost(p, i);
+    }
+    high += allowed;
+    for (guint i = 0; i < 20; i++) {
+        double middle = (low + high) / 2, missing = 0;
+
+        for (guint j = 0; j < runs; j++)
+            missing += MAX(middle - run[j], 0);
+        if (missing < allowed)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* When rule (a) comes true if nothing arrives: the rate goes on in thought. While the decoder alone
@@ -147,10 +205,10 @@ flow_read(const SaPacer *p, Flow *flow)
 static gint64
 just_in_time(const SaPacer *p, const Flow *flow, gint64 guess)
 {
-    double need = flow->need - p->decoder_us * flow->rate;
-    double us = (granted_left(p) - need) / flow->rate;
+    double lead = p->rtt_us + p->margin_us - p->decoder_us;
+    double us = ahead_us(p, flow) - lead;
 
-    if (need < 0)
+    if (lead < 0)
         return guess;
     return p->time[at(p, 0)] + (gint64)CLAMP(us, 0, 2 * SA_PACER_HOLD_MAX_US);
 }
@@ -192,62 +250,73 @@ may_go(const SaPacer *p, gint64 now, SaPacerRule *rule)
     return TRUE;
 }
 
-/* Shorter waits cost nothing worth a wider margin, us. */
-static gint64
-stall_least(const SaPacer *p, const Flow *flow)
-{
-    return MAX(flow->wait, (gint64)(STALL_SHARE * p->win->window / flow->rate));
-}
-
-/* The first message that a held ACK made possible has come: if the viewer had to wait for it, what
- * follows is watched. */
+/* A window's worth of messages was let go by a held ACK, and that cost the viewer so much time. */
 static void
-suspect_stall(SaPacer *p, gint64 waited_us, gint64 now)
+settle(SaPacer *p, const Flow *flow, gint64 lost, gint64 now)
 {
-    gint64 decoded = p->decoder_before_us - p->decoder_us;
-    Flow flow;
-
-    if (now - p->written > p->rtt_us + p->margin_us + STALL_LATE_US || !flow_read(p, &flow))
-        return;
-    /* The wait is not longer than the hold for our part: a window smaller than the round trip makes
-     * any client wait. */
-    if (MIN(waited_us, p->mark_hold_us) <= stall_least(p, &flow) ||
-        waited_us <= STALL_GAPS * flow.longest)
-        return;
-    /* A decoder that worked off its queue in the meantime was what the wait was for. */
-    if (decoded >= waited_us / 2)
-        return;
-    p->suspect_rate = flow.rate;
-    p->suspect_since = p->time[at(p, 0)];
-    p->suspect_waited = waited_us;
-    p->suspect_hold_us = p->mark_hold_us;
-    /* as many messages as the wait has cost; at most a window, then the next ACK's wait may come */
-    p->suspect_n = 2 + (guint)MIN(flow.rate * waited_us, p->win->window);
-    p->suspect_seen = 0;
-}
-
-/* So many messages after a suspicious wait: are they late by it? Loss repair holds messages back
- * and lets them go at once, and then nothing was lost. */
-static void
-judge_stall(SaPacer *p, gint64 now)
-{
-    gint64 late = now - p->suspect_since - (gint64)(p->suspect_n / p->suspect_rate);
-    gint64 lost = MIN(late, p->suspect_waited);
+    double window_us = MIN(p->win->window / flow->rate, SA_PACER_HOLD_MAX_US);
+    double margin = p->margin_us + MARGIN_GAIN * lost - MARGIN_DECAY * window_us;
     gboolean pair;
 
-    p->suspect_n = 0;
-    if (lost <= p->suspect_waited / 2)
+    p->margin_us = (gint64)CLAMP(margin, MARGIN_MIN_US, MARGIN_MAX_US);
+    p->lost_us += lost;
+    p->stall_us = (gint64)MAX(p->stall_us + lost - STALL_SHARE * window_us, 0);
+    if (p->stall_us < STALL_US)
         return;
     pair = p->last_stall != 0 && now - p->last_stall <= STALL_PAIR_US;
     p->stalls++;
+    p->stall_us = 0;
     p->last_stall = pair ? 0 : now;
-    p->margin_us += MAX(MIN(lost, p->suspect_hold_us), MARGIN_MIN_US);
-    p->margin_us = MIN(p->margin_us, MARGIN_MAX_US);
-    p->margin_time = now;
     if (pair) {
         p->pauses++;
         p->off_until = now + PAUSE_US;
     }
+}
+
+/* The first message that a held ACK made possible has come. If the viewer had to wait for it, what
+ * follows is watched. */
+static void
+suspect(SaPacer *p, gint64 waited_us, gint64 now)
+{
+    gint64 decoded = p->decoder_before_us - p->decoder_us;
+    Flow flow;
+
+    if (!flow_read(p, &flow))
+        return;
+    /* The wait is not longer than the hold for our part: a window smaller than the round trip makes
+     * any client wait. A decoder that worked off its queue meanwhile was what the wait was for. */
+    if (MIN(waited_us, p->mark_hold_us) <= flow.wait || waited_us <= STALL_GAPS * flow.longest ||
+        now - p->written > p->rtt_us + p->margin_us + STALL_LATE_US || decoded >= waited_us / 2) {
+        settle(p, &flow, 0, now);
+        return;
+    }
+    p->suspect_speed = flow.speed;
+    p->suspect_since = p->time[at(p, 0)];
+    p->suspect_waited = waited_us;
+    p->suspect_hold_us = p->mark_hold_us;
+    p->suspect_cost = 0;
+    p->suspect_n = MIN(p->win->window, SA_PACER_ARRIVALS);
+}
+
+/* Another message after a suspicious wait. When as many have come as the wait has cost (at most a
+ * window, then the next ACK's wait may come): are they late by it? Loss repair holds messages back
+ * and lets them go at once, and then nothing was lost. */
+static void
+judge(SaPacer *p, guint32 bytes, gint64 now)
+{
+    gint64 lost;
+    Flow flow;
+
+    p->suspect_cost += (double)bytes + MESSAGE_COST;
+    p->suspect_n--;
+    if (p->suspect_cost < p->suspect_speed * p->suspect_waited && p->suspect_n > 0)
+        return;
+    p->suspect_n = 0;
+    lost = now - p->suspect_since - (gint64)(p->suspect_cost / p->suspect_speed);
+    lost =
+        lost <= p->suspect_waited / 2 ? 0 : MIN(lost, MIN(p->suspect_waited, p->suspect_hold_us));
+    if (flow_read(p, &flow))
+        settle(p, &flow, lost, now);
 }
 
 void
@@ -259,21 +328,17 @@ sa_pacer_message(SaPacer *p, guint32 bytes, gint64 waited_us, gint64 now)
     }
     if (p->mark != 0 && p->win->received > p->mark) {
         if (p->suspect_n == 0)
-            suspect_stall(p, waited_us, now);
+            suspect(p, waited_us, now);
         p->mark = 0;
     }
-    if (p->suspect_n > 0 && ++p->suspect_seen == p->suspect_n)
-        judge_stall(p, now);
+    if (p->suspect_n > 0)
+        judge(p, bytes, now);
     p->time[p->head] = now;
     p->waited[p->head] = (guint32)CLAMP(waited_us, 0, (gint64)G_MAXUINT32);
     p->bytes[p->head] = bytes;
     p->head = (p->head + 1) % SA_PACER_ARRIVALS;
     p->len = MIN(p->len + 1, SA_PACER_ARRIVALS);
     p->decoder_before_us = p->decoder_us;
-    if (p->margin_us > MARGIN_MIN_US && now - p->margin_time >= MARGIN_AGE_US) {
-        p->margin_us -= (p->margin_us - MARGIN_MIN_US + 3) / 4;
-        p->margin_time = now;
-    }
 }
 
 gboolean

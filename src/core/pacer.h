@@ -82,9 +82,10 @@ typedef struct SaPacer {
     gint64 longest_us;                  /* longest hold that has ended */
     guint64 passed[SA_PACER_N_RULES];   /* ACKs that were not held, by the reason */
     guint64 released[SA_PACER_N_RULES]; /* held ACKs that were let go, by the reason */
-    guint64 stalls;                     /* times a hold left the viewer without messages */
-    guint64 pauses;                     /* times that stopped holding for 30 s */
-    gint64 margin_us;                   /* present margin of rule (a) */
+    guint64 stalls;   /* times holds left the viewer without messages for 250 ms */
+    gint64 lost_us;   /* all the time they did */
+    guint64 pauses;   /* times that stopped holding for 30 s */
+    gint64 margin_us; /* present margin of rule (a) */
     /*< private >*/
     SaAckwin *win;
     gboolean enabled;
@@ -101,14 +102,16 @@ typedef struct SaPacer {
     guint64 mark_set_acks; /* win->total_set_acks when it was set */
     gint64 mark_hold_us;   /* how long what was released then had been held */
     gint64 written;        /* us, when that release was written */
-    gint64 decoder_before_us; /* decoder_us at the last message */
-    double suspect_rate;      /* a wait that may be a stall: messages a us before it, */
-    gint64 suspect_since;     /* arrival of the last one before it, */
-    gint64 suspect_waited;    /* its length, */
-    gint64 suspect_hold_us;   /* the hold that may be why, */
-    guint suspect_n;          /* after how many messages it is judged (0: none), */
-    guint suspect_seen;       /* how many came */
-    gint64 last_stall, margin_time, off_until; /* us; 0: none */
+    gint64 decoder_before_us;     /* decoder_us at the last message */
+    guint lag;                    /* messages ago that were like the last ones; 0: none */
+    double suspect_speed;         /* a wait that may be a stall: cost of messages a us before it, */
+    double suspect_cost;          /* of those since, */
+    gint64 suspect_since;         /* arrival of the last one before it, */
+    gint64 suspect_waited;        /* its length, */
+    gint64 suspect_hold_us;       /* the hold that may be why, */
+    guint suspect_n;              /* it is judged after so many more messages at most; 0: none */
+    gint64 stall_us;              /* loss beyond what is tolerated, added up */
+    gint64 last_stall, off_until; /* us; 0: none */
 } SaPacer;
 
 /* Caller's memory; nothing to free. win is the connection's window, not owned, and outlives the

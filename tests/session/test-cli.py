@@ -20,6 +20,7 @@ import unittest
 COMMAND = MODULE = STANDIN = MODULE_DIR = SANITIZED = None
 SPICE = "libspice-client-glib-2.0.so.8"
 CLIENT = "libspice-accel-client.so.0"
+GTK3 = "libspice-accel-gtk3.so"
 ATTACHED = "stand-in: attached\n"
 SYMBOLS = (
     "g_socket_client_connect_finish",
@@ -259,6 +260,33 @@ class Check(Case):
         result = self.call(command, "check", GTK_EXE_PREFIX=os.path.join(self.dir, "other"))
         self.assertIn("GTK_MODULES=spice-accel finds nothing", result.stdout)
 
+    def test_switched_off(self):
+        command, _ = self.prefix()
+        result = self.call(command, "check", SPICE_ACCEL="0")
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
+        self.assertRegex(result.stdout, r"(?m)^environment +SPICE_ACCEL=0 switches the add-on off$")
+        self.assertRegex(result.stdout, r"(?m)^result +nothing would be hooked")
+        # the rest is shown all the same
+        self.assertIn(f"{SYMBOLS[0]}: can be bound\n", result.stdout)
+        for value in (None, "", "pace=0"):
+            result = self.call(command, "check", SPICE_ACCEL=value)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertNotIn("environment", result.stdout)
+
+    def test_painting_at_once(self):
+        command, module = self.prefix()
+        result = self.call(command, "check")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^painting +not found$")
+        places = [os.path.join(os.path.dirname(module), "gtk3", GTK3)]
+        places.append(os.path.normpath(os.path.join(module, "../../../spice-accel", GTK3)))
+        for path in places:  # in a build tree; installed, which comes first
+            os.makedirs(os.path.dirname(path))
+            shutil.copy(STANDIN, path)
+            result = self.call(command, "check")
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertRegex(result.stdout, rf"(?m)^painting +{re.escape(path)}$")
+
     def test_another_spice_gtk(self):
         command, _ = self.prefix()
         libdir = os.path.join(self.dir, "lib")
@@ -392,6 +420,61 @@ class Report(Case):
     def test_odd_names(self):
         parsed, _ = self.figures('a"b\\,channel\n1,x\x01"y\n')
         self.assertEqual(parsed["channels"]['x\x01"y']["columns"]['a"b\\']["max"], 1)
+
+    LOG = "time_s,channel,window,rtt_ms,verdict,pid,session,generation,tls\n"
+
+    def test_several_viewers(self):
+        # two viewers, the second one with two sessions, in one log
+        log = self.LOG + "".join(
+            f"{i},display:0,40,{rtt},idle,{pid},{session},1,0\n"
+            for i, (pid, session, rtt) in enumerate(
+                ((71, 1, 10), (72, 1, 200), (72, 2, 3000), (71, 1, 20), (72, 1, 400), (72, 2, 5000))
+            )
+        )
+        result = self.report(log)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(
+            re.findall(r"(?m)^(\S.*), 2 rows$|^  rtt_ms .* (\S+)$", result.stdout),
+            [
+                ("display:0, pid 71, session 1", ""), ("", "20"),
+                ("display:0, pid 72, session 1", ""), ("", "400"),
+                ("display:0, pid 72, session 2", ""), ("", "5000"),
+            ],
+        )
+        channels = self.figures(log)[0]["channels"]
+        self.assertEqual(
+            [(c["channel"], c["pid"], c["session"], c["rows"]) for c in channels.values()],
+            [("display:0", 71, 1, 2), ("display:0", 72, 1, 2), ("display:0", 72, 2, 2)],
+        )
+        self.assertEqual(channels["display:0, pid 72, session 1"]["columns"]["rtt_ms"]["p50"], 300)
+
+    def test_headings_name_what_differs(self):
+        row = "1,display:0,40,8,idle,{},{},1,0\n"
+        for ids, titles in (
+            ([(71, 1)], ["display:0"]),
+            ([(71, 1), (72, 1)], ["display:0, pid 71", "display:0, pid 72"]),
+            ([(71, 1), (71, 2)], ["display:0, session 1", "display:0, session 2"]),
+            ([(71, 1), ("", "")], ["display:0, pid 71, session 1", "display:0"]),
+        ):
+            parsed, _ = self.figures(self.LOG + "".join(row.format(*i) for i in ids))
+            self.assertEqual(list(parsed["channels"]), titles)
+        # a log of another version, with one of the columns only
+        parsed, _ = self.figures("channel,rtt_ms,session\ndisplay:0,8,1\ndisplay:0,9,2\n")
+        self.assertEqual(
+            list(parsed["channels"]), ["display:0, session 1", "display:0, session 2"]
+        )
+        self.assertNotIn("pid", parsed["channels"]["display:0, session 1"])
+
+    def test_columns_that_only_tell_rows_apart(self):
+        log = self.LOG + "1,display:0,40,8,idle,71,1,1,0\n"
+        shown = re.findall(r"(?m)^  (\S+) +1 ", self.report(log).stdout)
+        self.assertEqual(shown, ["window", "rtt_ms"])
+        columns = self.figures(log)[0]["channels"]["display:0"]["columns"]
+        self.assertEqual(
+            list(columns), ["time_s", "window", "rtt_ms", "pid", "session", "generation", "tls"]
+        )
+        text = self.call(COMMAND, "report", "--help").stdout
+        self.assertIn("time_s, pid, session, generation and tls", text)
 
     def test_standard_input(self):
         result = self.call(COMMAND, "report", "-", stdin=HEADER + "1,display:0,40,8,idle\n")
