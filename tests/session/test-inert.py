@@ -4,7 +4,8 @@
 """What inherits the add-on without being a viewer stays as it is.
 
 Children under LD_PRELOAD: no output, no thread, no client library mapped, less than 1 ms more to
-start. A viewer with SPICE_ACCEL=0: nothing of the client library mapped, no log.
+start. A viewer with SPICE_ACCEL=0: nothing of the client library mapped, no log. An idle session:
+not one wake-up more than stock's.
 """
 import os
 import statistics
@@ -17,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import scene  # noqa: E402
 from lib.cases import arguments, run_cases  # noqa: E402
 from lib.display import Display  # noqa: E402
+from lib.keydraw import KeydrawServer  # noqa: E402
 from lib.scope import Failure, Scope, check, skip, wait_for  # noqa: E402
 from lib.viewers import (PRELOAD, Addon, RemoteViewer, Target,  # noqa: E402
                          base_environment)
@@ -24,6 +26,8 @@ from synthserver import SynthServer  # noqa: E402
 
 RUNS = 200
 LIMIT_MS = 1.0
+# A timer of one second would show as so many wake-ups.
+IDLE_SECONDS = 8
 CLIENT = 'libspice-accel-client'
 
 
@@ -97,6 +101,33 @@ class Bench:
         check(medians[1] - medians[0] < LIMIT_MS, 'start-up takes %.3f ms longer'
               % (medians[1] - medians[0]))
 
+    def wake_ups(self, preloaded):
+        """How often a client of an idle server slept and woke in so many seconds."""
+        with Scope() as scope:
+            server = KeydrawServer(scope, self.roots.need_rig('keydraw-server'), '--port', 0,
+                                   '--activity', 'idle')
+            env = self.environment(preloaded, 'pace=1')
+            client = scope.start([self.roots.need_rig('keydraw-client'), '--uri',
+                                  server.target().uri(), '--presses', '1', '--warmup', '1', '--hold'],
+                                 env=env, stdin=subprocess.PIPE)
+            server.wait_event('key-drawn', 60)
+            time.sleep(2)  # what follows the press is over
+            before = self.slept(client.pid)
+            time.sleep(IDLE_SECONDS)
+            return self.slept(client.pid) - before
+
+    @staticmethod
+    def slept(pid):
+        with open('/proc/%d/status' % pid, encoding='ascii') as file:
+            return next(int(line.split()[1]) for line in file
+                        if line.startswith('voluntary_ctxt_switches'))
+
+    def idle(self):
+        stock, addon = self.wake_ups(False), self.wake_ups(True)
+        print('%d s idle: %d wake-ups stock, %d with the add-on' % (IDLE_SECONDS, stock, addon))
+        check(addon <= stock + IDLE_SECONDS / 2, '%d wake-ups in %d s, %d stock'
+              % (addon, IDLE_SECONDS, stock))
+
     def switched_off(self, viewer, display):
         """SPICE_ACCEL=0 in a real viewer, and the opposite, so that the look itself is tested."""
         for options in ('0', None):
@@ -140,6 +171,7 @@ def main():
             ('threads python', lambda: bench.threads(
                 [sys.executable, '-c', 'import time; time.sleep(60)'])),
             ('start-up', bench.start_up),
+            ('idle session', bench.idle),
             ('off remote-viewer', lambda: bench.switched_off(RemoteViewer(), display)),
         ]
         return run_cases(cases, words)
