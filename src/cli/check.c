@@ -15,6 +15,13 @@
 
 #define LINE "%-15s "
 
+/* The part that paints fresh draws at once where GTK 3 is, seen from the module's directory:
+ * installed in LIBDIR/gtk-3.0/modules, and in a build tree. */
+static const char *const paint_places[] = {
+    "../../spice-accel/libspice-accel-gtk3.so",
+    "gtk3/libspice-accel-gtk3.so",
+};
+
 static gboolean
 check_version(gpointer handle)
 {
@@ -91,6 +98,23 @@ check_client_library(const char *module)
     return TRUE;
 }
 
+/* The rest does without it. */
+static void
+show_paint_library(const char *module)
+{
+    g_autofree char *directory = g_path_get_dirname(module);
+
+    for (guint i = 0; i < G_N_ELEMENTS(paint_places); i++) {
+        g_autofree char *path = g_canonicalize_filename(paint_places[i], directory);
+
+        if (g_file_test(path, G_FILE_TEST_EXISTS)) {
+            printf(LINE "%s\n", "painting", path);
+            return;
+        }
+    }
+    printf(LINE "not found\n", "painting");
+}
+
 static gboolean
 check_module(void)
 {
@@ -102,6 +126,7 @@ check_module(void)
     if (module) {
         printf(LINE "%s\n", "module", module);
         fits = check_client_library(module);
+        show_paint_library(module);
     } else {
         printf(LINE "%s\n", "module", error->message);
     }
@@ -111,6 +136,16 @@ check_module(void)
         printf(LINE "GTK_MODULES=spice-accel finds nothing; `spice-accel run' uses the path\n",
                "GTK");
     return fits;
+}
+
+static gboolean
+check_environment(void)
+{
+    const gboolean off = g_strcmp0(g_getenv("SPICE_ACCEL"), "0") == 0;
+
+    if (off)
+        printf(LINE "SPICE_ACCEL=0 switches the add-on off\n", "environment");
+    return !off;
 }
 
 static int
@@ -128,6 +163,7 @@ run(const SaCommand *self, int argc, char **argv)
 
     fits = check_spice();
     fits = check_module() && fits;
+    fits = check_environment() && fits;
     printf(LINE "%s\n", "result",
            fits ? "everything would be hooked"
                 : "nothing would be hooked: the viewer would run as without the add-on");
@@ -141,12 +177,14 @@ const SaCommand sa_command_check = {
         "Usage: spice-accel check\n"
         "\n"
         "Loads spice-gtk as a viewer would and shows its path and version, whether each import\n"
-        "the add-on needs can be bound, where the module and its library are, and whether GTK\n"
-        "finds the module by its name. Changes nothing.\n"
+        "the add-on needs can be bound, where the module, its library and the part that paints\n"
+        "at once under GTK 3 are, and whether GTK finds the module by its name. Says so when\n"
+        "SPICE_ACCEL=0 in the environment switches the add-on off. Changes nothing.\n"
         "\n"
         "  -h, --help  show this text\n"
         "\n"
-        "Exit code: 0 when everything would be hooked, 1 when not, 2 when the command line is\n"
-        "not understood.\n",
+        "Exit code: 0 when everything would be hooked, 1 when not, also because SPICE_ACCEL=0\n"
+        "switches the add-on off, 2 when the command line is not understood. The part that\n"
+        "paints at once does not count: everything else works without it.\n",
     .run = run,
 };

@@ -26,11 +26,11 @@ typedef struct Text {
 typedef struct Reader {
     SaLogTable *table;
     char *header;
-    guint channel_column;
+    guint channel_column, pid_column, session_column; /* n_columns: there is none */
     guint64 line;
     guint64 *n_numbers, *n_texts; /* one a column */
     GArray *texts;                /* of Text; no more than MAX_TEXTS a column */
-    GHashTable *channels;         /* name -> SaLogChannel, borrowed */
+    GHashTable *channels;         /* "PID,SESSION,NAME" -> SaLogChannel, borrowed */
 } Reader;
 
 #define MAX_TEXTS 100
@@ -75,21 +75,39 @@ clear_text(gpointer data)
     g_free(((Text *)data)->value);
 }
 
+/* NULL when the row has no such value. */
+static const char *
+value_of(const Reader *reader, const GStrv fields, guint column)
+{
+    return column < reader->table->n_columns && *fields[column] ? fields[column] : NULL;
+}
+
 static SaLogChannel *
-channel_of(Reader *reader, const char *name)
+channel_of(Reader *reader, const GStrv fields)
 {
     SaLogTable *table = reader->table;
-    SaLogChannel *channel = g_hash_table_lookup(reader->channels, name);
+    const char *name = fields[reader->channel_column];
+    const char *pid = value_of(reader, fields, reader->pid_column);
+    const char *session = value_of(reader, fields, reader->session_column);
+    g_autofree char *key =
+        g_strconcat(pid ? pid : "", ",", session ? session : "", ",", name, NULL);
+    SaLogChannel *channel = g_hash_table_lookup(reader->channels, key);
+    const SaLogChannel *first;
 
     if (channel)
         return channel;
     channel = g_new0(SaLogChannel, 1);
     channel->name = g_strdup(name);
+    channel->pid = g_strdup(pid);
+    channel->session = g_strdup(session);
     channel->values = g_new0(GArray *, table->n_columns);
     for (guint i = 0; i < table->n_columns; i++)
         channel->values[i] = g_array_new(FALSE, FALSE, sizeof(double));
     g_ptr_array_add(table->channels, channel);
-    g_hash_table_insert(reader->channels, channel->name, channel);
+    first = g_ptr_array_index(table->channels, 0);
+    table->several_pids |= g_strcmp0(pid, first->pid) != 0;
+    table->several_sessions |= g_strcmp0(session, first->session) != 0;
+    g_hash_table_insert(reader->channels, g_steal_pointer(&key), channel);
     return channel;
 }
 
@@ -100,6 +118,8 @@ free_channel(SaLogChannel *channel, guint n_columns)
         g_array_unref(channel->values[i]);
     g_free(channel->values);
     g_free(channel->name);
+    g_free(channel->pid);
+    g_free(channel->session);
     g_free(channel);
 }
 
@@ -136,7 +156,7 @@ read_row(Reader *reader, const GString *line)
         return;
     }
 
-    channel = channel_of(reader, fields[reader->channel_column]);
+    channel = channel_of(reader, fields);
     channel->rows++;
     for (guint i = 0; i < n; i++) {
         double number;
@@ -154,6 +174,17 @@ read_row(Reader *reader, const GString *line)
     }
 }
 
+/* n_columns: there is none. */
+static guint
+find_column(const SaLogTable *table, const char *name)
+{
+    guint i = 0;
+
+    while (i < table->n_columns && strcmp(table->columns[i], name) != 0)
+        i++;
+    return i;
+}
+
 static gboolean
 read_header(Reader *reader, FILE *file, GString *line, GError **error)
 {
@@ -168,9 +199,9 @@ read_header(Reader *reader, FILE *file, GString *line, GError **error)
     table->n_columns = g_strv_length(table->columns);
     reader->line = 1;
     reader->header = g_strdup(line->str);
-    while (reader->channel_column < table->n_columns &&
-           strcmp(table->columns[reader->channel_column], "channel") != 0)
-        reader->channel_column++;
+    reader->channel_column = find_column(table, "channel");
+    reader->pid_column = find_column(table, "pid");
+    reader->session_column = find_column(table, "session");
     if (kind == LINE_WHOLE && strlen(line->str) == line->len &&
         reader->channel_column < table->n_columns)
         return TRUE;
@@ -242,7 +273,7 @@ sa_log_table_read(FILE *file, GError **error)
         reader.n_texts = g_new0(guint64, table->n_columns);
         reader.texts = g_array_new(FALSE, FALSE, sizeof(Text));
         g_array_set_clear_func(reader.texts, clear_text);
-        reader.channels = g_hash_table_new(g_str_hash, g_str_equal);
+        reader.channels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
         read_rows(&reader, file, line);
         judge_columns(&reader);
         g_hash_table_unref(reader.channels);

@@ -13,6 +13,9 @@
 /* A file that is no log at all has a fault on every line. */
 #define MAX_FAULTS 20
 
+/* Numbers that tell rows apart: their percentiles mean nothing. */
+static const char *const not_shown[] = {"time_s", "pid", "session", "generation", "tls", NULL};
+
 typedef struct Figures {
     guint n;
     double p50, p95, max;
@@ -66,12 +69,27 @@ print_figure(double value)
     printf(" %14s", text);
 }
 
+/* What a channel is called: its viewer and session are named where the log has several of them,
+ * so that no two channels are called alike. */
+static char *
+title_of(const SaLogTable *table, const SaLogChannel *channel)
+{
+    GString *title = g_string_new(channel->name);
+
+    if (table->several_pids && channel->pid)
+        g_string_append_printf(title, ", pid %s", channel->pid);
+    if (table->several_sessions && channel->session)
+        g_string_append_printf(title, ", session %s", channel->session);
+    return g_string_free(title, FALSE);
+}
+
 static void
 print_text(const SaLogTable *table)
 {
     for (guint i = 0; i < table->channels->len; i++) {
         const SaLogChannel *channel = g_ptr_array_index(table->channels, i);
-        g_autofree char *shown = g_strescape(channel->name, NULL);
+        g_autofree char *title = title_of(table, channel);
+        g_autofree char *shown = g_strescape(title, NULL);
 
         printf("%s%s, %u row%s\n", i ? "\n" : "", shown, channel->rows,
                channel->rows == 1 ? "" : "s");
@@ -79,7 +97,7 @@ print_text(const SaLogTable *table)
         for (guint j = 0; j < table->n_columns; j++) {
             Figures figures;
 
-            if (!has_figures(table, channel, j))
+            if (!has_figures(table, channel, j) || g_strv_contains(not_shown, table->columns[j]))
                 continue;
             figures = figures_of(channel->values[j]);
             printf("  %-17s %8u", table->columns[j], figures.n);
@@ -108,6 +126,21 @@ print_json_string(const char *text)
     putchar('"');
 }
 
+/* A number where it is one. */
+static void
+print_json_id(const char *key, const char *value)
+{
+    guint64 number;
+
+    if (!value)
+        return;
+    printf(", \"%s\": ", key);
+    if (g_ascii_string_to_unsigned(value, 10, 0, G_MAXINT64, &number, NULL))
+        printf("%" G_GUINT64_FORMAT, number);
+    else
+        print_json_string(value);
+}
+
 static void
 print_json(const SaLogTable *table, const char *name)
 {
@@ -116,11 +149,16 @@ print_json(const SaLogTable *table, const char *name)
     printf(", \"faults\": %u, \"channels\": {", table->faults->len);
     for (guint i = 0; i < table->channels->len; i++) {
         const SaLogChannel *channel = g_ptr_array_index(table->channels, i);
+        g_autofree char *title = title_of(table, channel);
         const char *separator = "";
 
         printf("%s\n  ", i ? "," : "");
+        print_json_string(title);
+        printf(": {\"channel\": ");
         print_json_string(channel->name);
-        printf(": {\"rows\": %u, \"columns\": {", channel->rows);
+        print_json_id("pid", channel->pid);
+        print_json_id("session", channel->session);
+        printf(", \"rows\": %u, \"columns\": {", channel->rows);
         for (guint j = 0; j < table->n_columns; j++) {
             Figures figures;
 
@@ -217,7 +255,12 @@ const SaCommand sa_command_report = {
         "used are named on standard error as FILE:LINE: what; a last line without a line end\n"
         "is still being written and is left out.\n"
         "\n"
-        "      --json  print JSON\n"
+        "Several viewers may have written to one log: rows belong together when channel, pid\n"
+        "and session are the same. A heading names pid and session where the log has more than\n"
+        "one. The columns time_s, pid, session, generation and tls tell rows apart and are not\n"
+        "in the table.\n"
+        "\n"
+        "      --json  print JSON: all columns, and channel, pid and session of each heading\n"
         "  -h, --help  show this text\n"
         "\n"
         "Exit code: 0, 1 when nothing in the file can be used, 2 when the command line is not\n"
