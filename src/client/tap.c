@@ -366,6 +366,8 @@ own_write(SaTap *tap, gint64 now)
     memmove(tap->own, tap->own + n, tap->own_len);
     if (tap->watching) {
         tap_framed_bytes(tap, FALSE, done, n, 0, now);
+    } else {
+        tap_follow_boundary(tap, done, n);
     }
     return TRUE;
 }

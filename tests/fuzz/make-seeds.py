@@ -116,7 +116,8 @@ LINK = {
     + client(b"REDQ" + u32(2, 2, 26) + bytes(6) + u32(1024, 1024, 0xFFFFF000) + bytes(8)),
 }
 
-# --- tap: flags, records {flags, length, bytes}: 1 from the server, 2 then dry, 4 choked, 8 late ---
+# --- tap: flags (1 TLS), records {flags, length, bytes}: 1 from the server, 2 then dry, 4 the
+# connection takes only as many bytes as the upper four bits say, 8 then a second passes ---
 
 
 def record(flags, data):
@@ -143,7 +144,7 @@ KEPT = (
     DISPLAY
     + record(9, mini(3, u32(1, 8)))
     + record(0, mini(1, u32(1)))
-    + record(9, DRAW) * 24
+    + record(9, DRAW) * 8
     + record(0, ACK)
 )
 
@@ -157,7 +158,28 @@ TAP = {
     "kept": KEPT + record(9, DRAW) * 20 + record(0, ACK),
     "kept-sync": KEPT + record(0, mini(1, u32(2))),
     "kept-choked": KEPT + record(13, DRAW) * 9 + record(4, mini(3, bytes(12))) * 3,
+    "kept-partly": KEPT
+    + record(0x2D, DRAW) * 9
+    + record(0x14, mini(3, bytes(12))) * 3
+    + record(0x14, ACK)
+    + record(0, mini(1, u32(2))),
+    "kept-tls": b"\1"
+    + KEPT[1:]
+    + record(13, DRAW) * 9
+    + record(0x46, mini(3, bytes(12))) * 3
+    + record(0xB4, ACK + ACK)
+    + record(0, mini(4, bytes(8))),
+    "kept-behind-blocked": KEPT
+    + record(4, mini(3, bytes(12)))
+    + record(13, DRAW) * 9
+    + record(0, ACK),
     "kept-given-up": KEPT + record(1, struct.pack("<HI", 304, 0xFFFFFFFF)) + record(0, ACK),
+    "kept-given-up-partly": KEPT
+    + record(9, DRAW) * 2
+    + record(0, ACK)
+    + record(0x2D, DRAW) * 7
+    + record(0x21, struct.pack("<HI", 304, 0xFFFFFFFF))
+    + record(0, mini(3, bytes(12))),
     "main": b"\0"
     + linked(1)
     + record(1, mini(103, bytes(32)) + mini(4, bytes(12)))
