@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The spice-accel authors
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Nothing is computed while no ACK waits for a decision; then one walk over the last two windows of
- * arrivals gives the rate and the idle share, and the sizes seen lately say how long the messages
- * to come will take.
+/* Time is reckoned in messages, the unit of the window: what is on the way over the message rate is
+ * the time it takes. Where small and large messages mix that is true on average only; the margin
+ * learns what is lost by it. Nothing is computed while no ACK waits for a decision; then one walk
+ * over the last two windows of arrivals gives the rate and the idle share.
  */
 #include "core/pacer.h"
 
@@ -43,10 +44,6 @@
 
 /* What a message costs beside its bytes: header, system calls, a turn of the viewer's main loop. */
 #define MESSAGE_COST 300
-/* So much of a window's time may be lost on average because the sizes to come cannot be known; less
- * would take most of the window as lead where small and large messages mix. */
-#define CHANCE_SHARE 0.005
-
 /* A wait is ours when it is well longer than the other waits of that time ... */
 #define STALL_GAPS 1.5
 /* ... and the message came no later than this after the time it was thought to come. The round trip
@@ -62,7 +59,6 @@
 
 /* What the last two windows of arrivals say. */
 typedef struct Flow {
-    guint n;        /* messages of them that are known */
     double rate;    /* messages a us, while they came */
     double speed;   /* their cost a us: bytes and MESSAGE_COST each */
     double path;    /* us: what the path would hold with one more ACK */
@@ -151,53 +147,11 @@ flow_read(const SaPacer *p, Flow *flow)
     }
     if (idle >= span)
         return FALSE;
-    flow->n = n;
     flow->busy = span - longest >= BUSY_MIN_US && idle - longest <= IDLE_SHARE * (span - longest);
     flow->rate = (n - 1) / (double)(span - idle);
     flow->speed = sum / (double)(span - idle);
     flow->path = (granted_left(p) + window) / flow->rate - p->rtt_us;
     return TRUE;
-}
-
-/* How long the messages that are granted and not here will take, us. Their sizes cannot be known,
- * but all runs of so many messages seen lately can: it is the time to which these fall short on
- * average by the loss that is allowed. With messages of one size that is their time; where small
- * and large ones mix it is less than the mean. Bisection: runs are few, and it need not be exact.
- */
-static double
-ahead_us(const SaPacer *p, const Flow *flow)
-{
-    double run[SA_PACER_ARRIVALS];
-    guint64 left = granted_left(p);
-    double sum = 0, low = G_MAXDOUBLE, high = 0, allowed;
-    guint n, runs;
-
-    if (left == 0 || left >= p->len)
-        return left / flow->rate;
-    n = (guint)left;
-    runs = MIN(flow->n, p->len - n + 1);
-    allowed = CHANCE_SHARE * p->win->window / flow->rate * runs;
-    for (guint age = 0; age < n; age++)
-        sum += cost(p, age);
-    for (guint i = 0; i < runs; i++) {
-        run[i] = sum / flow->speed;
-        low = MIN(low, run[i]);
-        high = MAX(high, run[i]);
-        if (i + 1 < runs)
-            sum += cost(p, i + n) - cost(p, i);
-    }
-    high += allowed;
-    for (guint i = 0; i < 20; i++) {
-        double middle = (low + high) / 2, missing = 0;
-
-        for (guint j = 0; j < runs; j++)
-            missing += MAX(middle - run[j], 0);
-        if (missing < allowed)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* When rule (a) comes true if nothing arrives: the rate goes on in thought. While the decoder alone
@@ -206,7 +160,7 @@ static gint64
 just_in_time(const SaPacer *p, const Flow *flow, gint64 guess)
 {
     double lead = p->rtt_us + p->margin_us - p->decoder_us;
-    double us = ahead_us(p, flow) - lead;
+    double us = granted_left(p) / flow->rate - lead;
 
     if (lead < 0)
         return guess;

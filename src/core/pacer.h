@@ -12,28 +12,31 @@
  * The pacer therefore holds the ACK the viewer emits (by then W messages are still granted and
  * not here) until the first of these is true:
  *   (a) just in time: what is still to come lasts no longer than one end-to-end round trip plus a
- *       margin, at the rate at which messages came while they came (idle waits taken out: that is
- *       what a burst of draws after a pause runs at). Half a message is added, since sizes differ.
- *       Frames that wait in an asynchronous decoder count as still to come. While nothing arrives
- *       the rate goes on in thought.
+ *       margin, at the rate at which messages came lately while they came (idle waits taken out:
+ *       that is what a burst of draws after a pause runs at). Frames that wait in an asynchronous
+ *       decoder count as still to come. While nothing arrives the rate goes on in thought.
  *   (b) nothing is worth holding for: the viewer has no work waiting over its budget, and after
  *       this ACK the path would hold less than the latency target. The path figure assumes that
- *       the server uses its credit, so it is believed only while the last window of messages came
- *       as one busy period: longer than two display ticks, and idle for at most a fifth of it. One
- *       wait is no contradiction, however long: TCP repairs a loss by a pause and a burst.
+ *       the server uses its credit, so it is believed only while the last two windows of
+ *       messages came as one busy period: longer than two display ticks, and idle for at most a
+ *       fifth of it. One wait is no contradiction, however long: TCP repairs a loss by a pause
+ *       and a burst.
  *   (c) silence: nothing has come for 250 ms more than a round trip and a message take. Our hold
  *       may be why.
  *   (d) ten seconds; or sa_pacer_flush(): close, migration, ACK_SYNC.
+ *
  * An ACK that finds one of them true at once passes untouched. While the round trip or the rate
  * is unknown nothing is held. A key press releases nothing: what it would let go is W stale
  * pictures in front of its own draw.
  *
- * A stall we caused shows like this: the first message that was not covered by the credit before
- * a held ACK comes soon after that ACK was written, but after an idle wait, and the messages behind
- * it are late by that wait too (after a loss repair they would have caught up). That needs no
- * round trip, so it also finds out that the round trip is longer than thought. It widens the
- * margin by what was lost (no more than the hold, no less than 15 ms), and a quarter of the extra
- * margin goes again each minute. Two stalls within 30 s stop holding for 30 s.
+ * What a hold costs shows like this: the first message that was not covered by the credit before a
+ * held ACK comes soon after that ACK was written, but after an idle wait, and the messages behind
+ * it are late by that wait, too (after a loss repair they would have caught up). That needs no
+ * round trip, so it also finds out that the round trip is longer than thought, and it tells when
+ * the messages are smaller than their mean just where the credit ends. The margin takes half of
+ * each such loss and gives a little back with each window: it rests where a hundredth of the time
+ * is lost. What is lost beyond a twentieth of the time adds up; 250 ms of it are a stall, and two
+ * stalls within 30 s stop holding for 30 s.
  *
  * One pacer per connection; pure: no I/O, no clock. Times are us of one monotonic clock and never
  * go back. The caller (the tap) keeps the held ACKs themselves: all ACKs are the same bytes and

@@ -71,17 +71,16 @@ test_just_in_time(void)
         {"80 ms 5 Mbit", 40, 80 * MS, 72 * MS, TRUE},
         {"150 ms 2 Mbit", 40, 150 * MS, 172 * MS, TRUE},
         {"window of 8", 8, 20 * MS, 36 * MS, TRUE},
-        {"a window within the round trip", 40, 80 * MS, 2230, FALSE},
-        {"just more than that", 40, 80 * MS, 2250, TRUE},
+        {"a window within the round trip", 40, 80 * MS, 2240, FALSE},
+        {"just more than that", 40, 80 * MS, 2260, TRUE},
         {"window of 1", 1, 80 * MS, 36 * MS, FALSE},
         {"window of 2", 2, 80 * MS, 36 * MS, FALSE},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         gint64 spacing = cases[i].spacing;
-        /* one round trip and 10 ms before the last granted message would be here, and later by
-         * the two-hundredth of a window's time that may be lost */
-        double hold = 1.005 * cases[i].window * (double)spacing - cases[i].rtt - 10 * MS;
+        /* one round trip and 10 ms before the last granted message would be here */
+        double hold = cases[i].window * (double)spacing - cases[i].rtt - 10 * MS;
         Viewer v;
         gint64 emitted;
 
@@ -95,10 +94,10 @@ test_just_in_time(void)
         emitted = v.emitted;
         viewer_messages(&v, cases[i].window - 1, BIG, spacing, 0);
         viewer_wait(&v, spacing - 1);
-        g_assert_cmpint(ABS(v.written - emitted - hold), <=, 5);
+        g_assert_cmpint(ABS(v.written - emitted - hold), <=, 2);
         g_assert_cmpuint(v.p.released[SA_PACER_JUST_IN_TIME], >, 0);
         g_assert_cmpuint(total(v.p.released), ==, v.p.released[SA_PACER_JUST_IN_TIME]);
-        g_assert_cmpint(ABS(v.p.longest_us - hold), <=, 50 * MS);
+        g_assert_cmpint(ABS(v.p.longest_us - hold), <=, 2);
     }
 }
 
@@ -111,8 +110,8 @@ test_projection(void)
 
     viewer_heavy(&v);
     viewer_messages(&v, 34, BIG, 36 * MS, 0); /* 6 of 40 are to come */
-    due = v.now + 6 * 36 * MS + 7 * MS - 80 * MS - 10 * MS;
-    g_assert_cmpint(ABS(sa_pacer_next(&v.p, v.now) - due), <=, 2 * MS);
+    due = v.now + 6 * 36 * MS - 80 * MS - 10 * MS;
+    g_assert_cmpint(ABS(sa_pacer_next(&v.p, v.now) - due), <=, 1);
     due = sa_pacer_next(&v.p, v.now);
     g_assert_cmpuint(sa_pacer_release(&v.p, due - 1), ==, 0);
     g_assert_cmpint(sa_pacer_next(&v.p, due - 1), ==, due);
@@ -220,45 +219,10 @@ test_burst_rate(void)
     viewer_message(&v, BIG, 300 * MS, 290 * MS);
     emitted = v.emitted;
     g_assert_cmpuint(v.p.held, ==, 1);
+    g_assert_cmpint(ABS(sa_pacer_backlog_us(&v.p) - 720 * MS), <, 4 * MS);
     viewer_messages(&v, 39, BIG, 10 * MS, 0);
     /* 40 * 10 - 90 ms */
-    g_assert_cmpint(ABS(v.written - emitted - 312 * MS), <, 4 * MS);
-}
-
-/* Small and large messages mix: what the last ones granted will be is not known, so the lead is
- * taken before what may be small, but not before all that could be. */
-static void
-test_mixed_sizes(void)
-{
-    static const struct {
-        guint group, first; /* so many large ones, then so many small ones; where it starts */
-        gint64 most_left;   /* time left when the ACK goes */
-        gint64 least_left;
-    } cases[] = {
-        {1, 0, 72 * MS + 90 * MS, 80 * MS},
-        {1, 1, 72 * MS + 90 * MS, 80 * MS},
-        {4, 4, 4 * 72 * MS + 90 * MS, 90 * MS},
-        {20, 20, 20 * 72 * MS, 1000 * MS},
-    };
-
-    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-        Viewer v;
-        gint64 emitted = 0, left;
-
-        g_test_message("%u from %u", cases[i].group, cases[i].first);
-        viewer_init(&v, 40, 80 * MS);
-        for (guint n = 0; n < 239; n++) {
-            gboolean small = (n + cases[i].first) / cases[i].group % 2 == 1;
-
-            viewer_message(&v, small ? 200 : 2 * BIG, small ? 10 : 72 * MS, 0);
-            if (v.emitted == v.now)
-                emitted = v.now;
-        }
-        left = 20 * (72 * MS + 10) - (v.written - emitted);
-        g_test_message("%" G_GINT64_FORMAT " us left", left);
-        g_assert_cmpint(left, <=, cases[i].most_left);
-        g_assert_cmpint(left, >=, cases[i].least_left);
-    }
+    g_assert_cmpint(ABS(v.written - emitted - 310 * MS), <, 4 * MS);
 }
 
 static void
@@ -458,7 +422,6 @@ main(int argc, char **argv)
     g_test_add_func("/pacer/small-backlog", test_small_backlog);
     g_test_add_func("/pacer/busy", test_busy);
     g_test_add_func("/pacer/burst-rate", test_burst_rate);
-    g_test_add_func("/pacer/mixed-sizes", test_mixed_sizes);
     g_test_add_func("/pacer/silence", test_silence);
     g_test_add_func("/pacer/limit", test_limit);
     g_test_add_func("/pacer/local-backlog", test_local_backlog);
