@@ -136,6 +136,9 @@ run(const SaCommand *self, int argc, char **argv)
                                "%s: LD_PRELOAD cannot hold a path with a space, a colon or a "
                                "dollar sign",
                                module);
+        g_printerr("spice-accel run: %s: LD_PRELOAD cannot hold this path; only GTK programs get "
+                   "the add-on\n",
+                   module);
     } else {
         add_to_variable("LD_PRELOAD", PRELOAD_SEPARATORS, module);
     }

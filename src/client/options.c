@@ -6,6 +6,8 @@
 
 /* Longest time that is one: an hour. */
 #define MS_MAX 3600000u
+/* Bytes of a value that a message repeats. */
+#define SHOWN_MAX 60u
 
 typedef enum {
     OPTION_FLAG, /* 0 or 1; nothing means 1 */
@@ -58,24 +60,34 @@ option_find(const char *key)
     return NULL;
 }
 
+/* For a message: escaped, and not longer than a line takes. */
+static char *
+shown_value(const char *value)
+{
+    g_autofree char *start = g_strndup(value, SHOWN_MAX);
+    g_autofree char *escaped = g_strescape(start, NULL);
+
+    return g_strconcat(escaped, strlen(value) > SHOWN_MAX ? "..." : "", NULL);
+}
+
 static void
 warn_unknown_key(const char *key, SaOptionsWarn warn, gpointer data)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    g_autofree char *shown = g_strescape(key, NULL);
+    g_autofree char *shown = shown_value(key);
 
     g_string_append_printf(text, "SPICE_ACCEL: there is no option '%s'; there are:", shown);
     for (gsize i = 0; i < G_N_ELEMENTS(options_table); i++) {
         g_string_append_printf(text, " %s", options_table[i].key);
     }
-    g_string_append(text, ", and 0 alone, which disables everything");
+    g_string_append(text, ", and 0, which disables everything");
     warn(text->str, data);
 }
 
 static void
 warn_value(const Option *option, const char *value, SaOptionsWarn warn, gpointer data)
 {
-    g_autofree char *shown = value != NULL ? g_strescape(value, NULL) : g_strdup("nothing");
+    g_autofree char *shown = value != NULL ? shown_value(value) : g_strdup("nothing");
     g_autofree char *text =
         option->type == OPTION_MS
             ? g_strdup_printf("SPICE_ACCEL: %s=%s is not understood; it takes whole milliseconds "
@@ -168,16 +180,16 @@ sa_options_parse(SaOptions *options, const char *text, SaOptionsWarn warn, gpoin
     if (text == NULL) {
         return;
     }
-    if (strcmp(text, "0") == 0) {
-        options->disabled = TRUE;
-        return;
-    }
     while (next_item(&text, key, value, &has_value)) {
         const Option *option;
 
         g_strstrip(key->str);
         if (key->str[0] == '\0' && !has_value) {
             continue; /* an empty item, as a trailing comma leaves it */
+        }
+        if (strcmp(key->str, "0") == 0 && !has_value) {
+            options->disabled = TRUE; /* in doubt, off */
+            continue;
         }
         option = option_find(key->str);
         if (option == NULL) {
@@ -197,7 +209,7 @@ sa_options_clear(SaOptions *options)
 char *
 sa_options_help(void)
 {
-    GString *text = g_string_new("SPICE_ACCEL=key[=value],... (0 alone disables everything)\n");
+    GString *text = g_string_new("SPICE_ACCEL=key[=value],... (0 disables everything)\n");
 
     for (gsize i = 0; i < G_N_ELEMENTS(options_table); i++) {
         const Option *o = &options_table[i];

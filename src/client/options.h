@@ -3,7 +3,7 @@
 /* The one variable: SPICE_ACCEL=key[=value],... parsed once, from one table.
  *
  * A comma or a backslash in a value is written with a backslash before it. A key without a value
- * means key=1; key=0 switches it off. "0" alone disables everything. What is not understood is
+ * means key=1; key=0 switches it off. "0" as a key disables everything. What is not understood is
  * named in a warning and passed over; the rest applies.
  */
 #pragma once
@@ -11,7 +11,7 @@
 #include <glib.h>
 
 typedef struct SaOptions {
-    gboolean disabled; /* SPICE_ACCEL=0 */
+    gboolean disabled; /* SPICE_ACCEL=0, also beside other keys */
     gboolean help;     /* print sa_options_help() and go on */
     char *log;         /* CSV log file, or NULL; owned */
     gboolean pace;     /* pace the ACKs of display connections */

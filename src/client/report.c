@@ -23,14 +23,20 @@ static guint timer;
 static pid_t owner;
 
 static void
-log_fail(const char *what, int err)
+log_close(void)
 {
-    sa_warn("log=%s: %s: %s; the session goes on without a log", log_file, what, g_strerror(err));
     if (log_fd >= 0) {
         close(log_fd);
     }
     log_fd = -1;
     log_state = LOG_FAILED;
+}
+
+static void
+log_fail(const char *what, int err)
+{
+    sa_warn("log=%s: %s: %s; the session goes on without a log", log_file, what, g_strerror(err));
+    log_close();
 }
 
 static void
@@ -52,9 +58,35 @@ log_write(GString *line)
     }
 }
 
+/* What a file that is appended to begins and ends with: FALSE when that is not such a log, as far
+ * as it can be read. torn: its last row has no end, as a full disk leaves it. */
+static gboolean
+is_our_log(off_t size, gboolean *torn)
+{
+    g_autoptr(GString) header = g_string_new(NULL);
+    g_autofree char *start = NULL;
+    char last = '\n';
+    gssize n = -1;
+    int fd = open(log_file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    sa_stats_header(header);
+    g_string_append_c(header, '\n');
+    start = g_malloc0(header->len + 1);
+    if (fd >= 0) {
+        n = pread(fd, start, header->len, 0);
+        if (pread(fd, &last, 1, size - 1) != 1) {
+            last = '\n';
+        }
+        close(fd);
+    }
+    *torn = last != '\n';
+    return n < 0 || g_str_equal(start, header->str);
+}
+
 static void
 log_open(void)
 {
+    gboolean torn = FALSE;
     struct stat st;
 
     /* not to wait for the reader of a named pipe */
@@ -70,6 +102,15 @@ log_open(void)
 
         sa_stats_header(line);
         log_write(line);
+    } else if (S_ISREG(st.st_mode) && !is_our_log(st.st_size, &torn)) {
+        sa_warn("log=%s: this is not a log with these columns, and is left as it is; the session "
+                "goes on without a log",
+                log_file);
+        log_close();
+    } else if (torn) {
+        g_autoptr(GString) nothing = g_string_new(NULL);
+
+        log_write(nothing); /* ends the row that was cut off */
     }
 }
 

@@ -5,7 +5,7 @@
  * A program that shows SPICE sessions through spice-gtk calls spice_accel_attach() once, before it
  * connects a session; from then on every display connection of the process is watched. Programs
  * that are not built for it are attached by the GTK module or preload object that comes with this
- * library (see spice-accel(1)). All functions are for the thread that runs spice-gtk, i.e. the one
+ * library (see README.md). All functions are for the thread that runs spice-gtk, i.e. the one
  * that iterates the default main context.
  */
 #ifndef SPICE_ACCEL_H
@@ -88,7 +88,7 @@ guint spice_accel_snapshot_n_channels(const SpiceAccelSnapshot *snapshot);
  * @channel: index below spice_accel_snapshot_n_channels()
  * @column: a name from spice_accel_columns()
  *
- * Returns: the figure, in the unit the column's name and spice-accel(7) give; NAN when it is
+ * Returns: the figure, in the unit the column's name and README.md give; NAN when it is
  * absent, not a number, or there is no such column.
  */
 double
