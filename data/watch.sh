@@ -85,7 +85,10 @@ start_viewer()
 {
     rm -f "$log" "$screenshot"
     printf 'Opening remote-viewer on %s\n' "$uri"
-    env SPICE_ACCEL="log=$(escaped "$log")" "${viewer_side[@]}" "$accel" run -- remote-viewer "$uri" \
+    # What the user has set applies too; SPICE_ACCEL=0 shows the stock viewer, without a log.
+    local options=${SPICE_ACCEL-}
+    [[ $options == 0 ]] || options=log=$(escaped "$log")${options:+,$options}
+    env SPICE_ACCEL="$options" "${viewer_side[@]}" "$accel" run -- remote-viewer "$uri" \
         >"$run_dir/viewer.log" 2>&1 </dev/null &
     viewer=$!
 }
