@@ -10,7 +10,7 @@
 
 #define NEVER        G_MAXINT64
 #define FRAME_US     33333
-#define SMALL_BYTES 200u /* a draw of a few equal rows, or of one colour */
+#define SMALL_BYTES  200u /* a draw of a few equal rows, or of one colour */
 #define KEY_BYTES    3000u
 #define KEY_EVERY_US 450000
 #define ENCODE_US    300   /* server, a message */
