@@ -10,6 +10,11 @@
 
 /* Stream ids followed by name; spice-server has 64 a client. More are counted, not followed. */
 #define STREAM_IDS_MAX 4096u
+/* A delivery rate is of at least so many messages, none older than this, none of which the viewer
+ * waited for longer than packets of a slow link come apart. */
+#define DELIVERY_MIN        8u
+#define DELIVERY_HORIZON_US (5 * G_USEC_PER_SEC)
+#define DELIVERY_GAP_US     15000
 /* Decode time is taken of one message in so many, since it costs a main-loop source each; a prime,
  * since pictures come as columns of even numbers. */
 #define DECODE_SAMPLING 7u
@@ -342,6 +347,18 @@ window_figures(const SaAckwin *window, const SaChannelMark *a, const SaChannelMa
     }
 }
 
+/* What the path delivers, told by the last window of messages while it was busy with them. */
+static void
+delivery_figures(const SaChannel *channel, gint64 now, SaStats *stats)
+{
+    guint n = CLAMP(channel->window.window, DELIVERY_MIN, SA_RATE_SAMPLES);
+    double rate = sa_rate_bytes(&channel->rate, n, DELIVERY_HORIZON_US, now);
+
+    if (rate > 0 && sa_rate_busy(&channel->rate, n, DELIVERY_GAP_US)) {
+        stats->delivery_mbit = rate * 8 / 1e6;
+    }
+}
+
 static void
 display_figures(const SaChannel *channel, const SaChannelMark *a, const SaChannelMark *b,
                 SaStats *stats)
@@ -379,6 +396,7 @@ sa_channel_stats(SaChannel *channel, const SaChannelMark *a, gint64 now, SaStats
     if (seconds > 0) {
         stats->rate_mbit = stats->bytes * 8 / seconds / 1e6;
     }
+    delivery_figures(channel, now, stats);
     if (unread >= 0) {
         gint64 backlog = sa_service_backlog_us(&channel->service, unread);
 

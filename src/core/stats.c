@@ -52,6 +52,7 @@ static const Column columns[] = {
     {FIELD(generation), NUMBER, COUNT},
     {FIELD(credit), NUMBER, COUNT},
     {FIELD(peak_in_flight), NUMBER, COUNT},
+    {FIELD(delivery_mbit), NUMBER, FINE},
     {FIELD(unread_bytes), NUMBER, COUNT},
     {FIELD(streams), NUMBER, COUNT},
     {FIELD(streams_created), NUMBER, COUNT},

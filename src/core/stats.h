@@ -34,10 +34,12 @@ typedef struct SaStats {
     double acks;         /* written, in the interval */
     double ignored_acks; /* written before ACK_SYNC, in the interval */
     double generation;
-    double credit;                             /* messages the server may have sent since SET_ACK */
-    double peak_in_flight;                     /* highest in_flight since the connection's start */
-    double unread_bytes;                       /* in the socket at the end of the interval */
-    double streams;                            /* open video streams at the end of the interval */
+    double credit;         /* messages the server may have sent since SET_ACK */
+    double peak_in_flight; /* highest in_flight since the connection's start */
+    double delivery_mbit; /* rate at which the last window of messages came; absent unless they came
+                           * without a gap, so that it is the path's rate and not the server's */
+    double unread_bytes;  /* in the socket at the end of the interval */
+    double streams;       /* open video streams at the end of the interval */
     double streams_created, streams_destroyed; /* in the interval */
     double stream_messages, stream_bytes;      /* STREAM_DATA, in the interval */
     double draws;                              /* draw and copy messages, in the interval */

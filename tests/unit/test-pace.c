@@ -183,6 +183,8 @@ goes_just_in_time(void)
     g_assert_cmpuint(more, >, WINDOW / 2); /* it was worth it */
     g_assert_cmpfloat(figures().acks, ==, 1);
     g_assert_cmpfloat(figures().hold_ms, ==, more * MESSAGE_US / 1e3);
+    /* 1006 bytes every 40 ms, without a gap; asked at the channel's start plus a second */
+    g_assert_cmpfloat_with_epsilon(figures().delivery_mbit, 1006 * 8 / 40e3, 1e-3);
     line_close(&line);
 }
 

@@ -10,9 +10,10 @@
     "time_s,channel,window,in_flight,at_limit_pct,stalls,holds,hold_ms,messages,bytes,mean_bytes," \
     "rtt_ms,rate_mbit,backlog_ms,decode_us,verdict"
 #define BESIDE                                                                                     \
-    "pid,session,service_us,acks,ignored_acks,generation,credit,peak_in_flight,unread_bytes,"      \
+    "pid,session,service_us,acks,ignored_acks,generation,credit,peak_in_flight,delivery_mbit,"     \
+    "unread_bytes,"                                                                                \
     "streams,streams_created,streams_destroyed,stream_messages,stream_bytes,draws,tls"
-#define N_COLUMNS 32
+#define N_COLUMNS 33
 
 static void
 test_header(void)
@@ -81,6 +82,7 @@ fill(SaStats *stats)
     stats->generation = 4294967295;
     stats->credit = 121;
     stats->peak_in_flight = 80;
+    stats->delivery_mbit = 9.5;
     stats->unread_bytes = 65536;
     stats->streams = 2;
     stats->streams_created = 5;
@@ -93,7 +95,7 @@ fill(SaStats *stats)
 
 #define FILLED                                                                                     \
     "1700000000.123,display:0,40,81,12.3,3,0,1.500,1234567,9876543210,8000.1,80.013,9.660,0.000,"  \
-    "1234.5,link-bound,4194304,1,2000.2,30,1,4294967295,121,80,65536,2,5,4,60,120000,7,1"
+    "1234.5,link-bound,4194304,1,2000.2,30,1,4294967295,121,80,9.500,65536,2,5,4,60,120000,7,1"
 
 static void
 test_row(void)
