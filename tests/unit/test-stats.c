@@ -165,7 +165,7 @@ test_text(gconstpointer data)
     stats.time_s = 1;
     stats.pid = 2;
     text = row(&stats);
-    expected = g_strdup_printf("1.000,,,,,,,,,,,,,,,%s,2,,,,,,,,,,,,,,,", c->cell);
+    expected = g_strdup_printf("1.000,,,,,,,,,,,,,,,%s,2,,,,,,,,,,,,,,,,", c->cell);
     g_assert_cmpstr(text, ==, expected);
 }
 
