@@ -92,6 +92,7 @@ static void
 appends_without_a_header(void)
 {
     if (g_test_subprocess()) {
+        g_free(file);
         file = g_strdup(g_getenv("REPORT_FILE"));
         sa_report_start(file);
         short_session(1);
