@@ -165,7 +165,7 @@ reused_addresses(gconstpointer data)
     }
     g_test_message("%u addresses came back", reused);
     if (!FREED_MEMORY_STAYS_AWAY) {
-        g_assert_cmpuint(reused, >, 0);     /* else nothing was tested */
+        g_assert_cmpuint(reused, >, 0); /* else nothing was tested */
     }
 }
 
