@@ -84,7 +84,7 @@ title_of(const SaLogTable *table, const SaLogChannel *channel)
 }
 
 static void
-print_text(const SaLogTable *table)
+print_text(const SaLogTable *table, gboolean all)
 {
     for (guint i = 0; i < table->channels->len; i++) {
         const SaLogChannel *channel = g_ptr_array_index(table->channels, i);
@@ -97,7 +97,8 @@ print_text(const SaLogTable *table)
         for (guint j = 0; j < table->n_columns; j++) {
             Figures figures;
 
-            if (!has_figures(table, channel, j) || g_strv_contains(not_shown, table->columns[j]))
+            if (!has_figures(table, channel, j) ||
+                (!all && g_strv_contains(not_shown, table->columns[j])))
                 continue;
             figures = figures_of(channel->values[j]);
             printf("  %-17s %8u", table->columns[j], figures.n);
@@ -187,7 +188,7 @@ usable(const SaLogTable *table)
 }
 
 static int
-report(const SaCommand *self, FILE *file, const char *name, gboolean json)
+report(const SaCommand *self, FILE *file, const char *name, gboolean json, gboolean all)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(SaLogTable) table = sa_log_table_read(file, &error);
@@ -200,7 +201,7 @@ report(const SaCommand *self, FILE *file, const char *name, gboolean json)
     if (json)
         print_json(table, name);
     else
-        print_text(table);
+        print_text(table, all);
     return SA_EXIT_OK;
 }
 
@@ -208,17 +209,21 @@ static int
 run(const SaCommand *self, int argc, char **argv)
 {
     static const struct option long_options[] = {
+        {"all", no_argument, NULL, 'a'},
         {"json", no_argument, NULL, 'j'},
         SA_CLI_HELP_OPTION,
         {NULL, 0, NULL, 0},
     };
-    gboolean json = FALSE;
+    gboolean all = FALSE, json = FALSE;
     const char *name;
     int option, exit_code;
     FILE *file;
 
     while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1)
         switch (option) {
+        case 'a':
+            all = TRUE;
+            break;
         case 'j':
             json = TRUE;
             break;
@@ -234,11 +239,11 @@ run(const SaCommand *self, int argc, char **argv)
 
     name = argv[optind];
     if (strcmp(name, "-") == 0)
-        return report(self, stdin, "standard input", json);
+        return report(self, stdin, "standard input", json, all);
     file = fopen(name, "re");
     if (!file)
         return sa_cli_fail(self, SA_EXIT_FAILURE, "%s: %s", name, g_strerror(errno));
-    exit_code = report(self, file, name, json);
+    exit_code = report(self, file, name, json, all);
     fclose(file);
     return exit_code;
 }
@@ -247,7 +252,7 @@ const SaCommand sa_command_report = {
     .name = "report",
     .summary = "percentiles of a log",
     .help =
-        "Usage: spice-accel report [--json] FILE\n"
+        "Usage: spice-accel report [--all | --json] FILE\n"
         "\n"
         "Reads a log written with SPICE_ACCEL=log=FILE and prints, for every channel, the 50th\n"
         "and 95th percentile and the highest value of every column of numbers. FILE may be -\n"
@@ -257,9 +262,10 @@ const SaCommand sa_command_report = {
         "\n"
         "Several viewers may have written to one log: rows belong together when channel, pid\n"
         "and session are the same. A heading names pid and session where the log has more than\n"
-        "one. The columns time_s, pid, session, generation and tls tell rows apart and are not\n"
-        "in the table.\n"
+        "one. The columns time_s, pid, session, generation and tls tell rows apart and are in\n"
+        "the table only with --all.\n"
         "\n"
+        "      --all   print every column\n"
         "      --json  print JSON: all columns, and channel, pid and session of each heading\n"
         "  -h, --help  show this text\n"
         "\n"

@@ -469,10 +469,11 @@ class Report(Case):
         log = self.LOG + "1,display:0,40,8,idle,71,1,1,0\n"
         shown = re.findall(r"(?m)^  (\S+) +1 ", self.report(log).stdout)
         self.assertEqual(shown, ["window", "rtt_ms"])
+        shown = re.findall(r"(?m)^  (\S+) +1 ", self.report(log, "--all").stdout)
+        every = ["time_s", "window", "rtt_ms", "pid", "session", "generation", "tls"]
+        self.assertEqual(shown, every)
         columns = self.figures(log)[0]["channels"]["display:0"]["columns"]
-        self.assertEqual(
-            list(columns), ["time_s", "window", "rtt_ms", "pid", "session", "generation", "tls"]
-        )
+        self.assertEqual(list(columns), every)
         text = self.call(COMMAND, "report", "--help").stdout
         self.assertIn("time_s, pid, session, generation and tls", text)
 
