@@ -85,9 +85,6 @@ sa_pace_message(SaPace *pace, guint32 bytes, gint64 waited_us, gint64 now)
 gboolean
 sa_pace_ack_emitted(SaPace *pace, gint64 now)
 {
-    if (!sa_tap_can_keep(pace->tap)) {
-        return FALSE;
-    }
     tell_pacer(pace);
     return sa_pacer_ack_emitted(&pace->pacer, now);
 }

@@ -277,11 +277,10 @@ sa_tap_set_transport(SaTap *tap, SaTapWrite write, gpointer transport)
 
 /* The full header numbers messages: one that is sent later than made would break the order. And
  * what is kept is sent from the main loop, so that has to be this thread's. */
-gboolean
-sa_tap_can_keep(const SaTap *tap)
+static gboolean
+can_keep(const SaTap *tap)
 {
-    return tap->transport != NULL && tap->framed &&
-           sa_link_header_size(&tap->link) == SA_WIRE_HEADER_MINI &&
+    return tap->transport != NULL && sa_link_header_size(&tap->link) == SA_WIRE_HEADER_MINI &&
            g_main_context_is_owner(g_main_context_default());
 }
 
@@ -298,13 +297,19 @@ at_viewer_boundary(const SaTap *tap)
 }
 
 static gboolean
-socket_ready(GSocket *socket, GIOCondition condition, gpointer data)
+retry(gpointer data)
 {
     SaTap *tap = data;
 
     tap->own_watch = 0;
     sa_tap_turn(tap, g_get_monotonic_time());
     return G_SOURCE_REMOVE;
+}
+
+static gboolean
+socket_ready(GSocket *socket, GIOCondition condition, gpointer data)
+{
+    return retry(data);
 }
 
 static void
@@ -318,16 +323,6 @@ watch_socket(SaTap *tap, GIOCondition wait)
     source = g_socket_create_source(tap->socket, wait, NULL);
     g_source_set_callback(source, G_SOURCE_FUNC(socket_ready), tap, NULL);
     tap->own_watch = g_source_attach(source, NULL);
-}
-
-static gboolean
-retry(gpointer data)
-{
-    SaTap *tap = data;
-
-    tap->own_watch = 0;
-    sa_tap_turn(tap, g_get_monotonic_time());
-    return G_SOURCE_REMOVE;
 }
 
 void
@@ -405,8 +400,7 @@ sa_tap_before_write(SaTap *tap, const guint8 *data, gsize len, gint64 now)
     if (tap->own_started > 0) {
         return SA_TAP_BLOCK;
     }
-    if (!tap->watching || len < SA_WIRE_HEADER_MINI || !at_viewer_boundary(tap) ||
-        !sa_tap_can_keep(tap)) {
+    if (!tap->watching || len < SA_WIRE_HEADER_MINI || !at_viewer_boundary(tap)) {
         return SA_TAP_PASS;
     }
     type = sa_le16(data);
@@ -420,7 +414,7 @@ sa_tap_before_write(SaTap *tap, const guint8 *data, gsize len, gint64 now)
         return tap->own_len > 0 ? SA_TAP_BLOCK : SA_TAP_PASS;
     }
     if (len == SA_WIRE_HEADER_MINI && sa_le32(data + 2) == 0 && tap->sink_class->keep != NULL &&
-        tap->sink_class->keep(tap->sink, type, now)) {
+        can_keep(tap) && tap->sink_class->keep(tap->sink, type, now)) {
         tap->turn_due = TRUE;
         return SA_TAP_KEPT;
     }

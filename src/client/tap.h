@@ -114,9 +114,6 @@ void sa_tap_turn(SaTap *tap, gint64 now);
  * no connection; nothing was taken. TRUE: it is out, or will be before the viewer's next message.
  */
 gboolean sa_tap_send(SaTap *tap, const guint8 *data, gsize len, gint64 now);
-/* TRUE when messages of this connection can be kept: it can be written to, from this thread's main
- * loop, and its messages carry no numbers. */
-gboolean sa_tap_can_keep(const SaTap *tap);
 /* After a read that gave nothing but may have moved TLS on: own bytes that wait for just that are
  * tried again from the main loop. */
 void sa_tap_retry_soon(SaTap *tap);

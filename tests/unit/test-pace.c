@@ -125,12 +125,11 @@ line_close(Line *line)
     g_assert_cmpuint(sa_channels()->len, ==, 0);
 }
 
-/* A session on the slow path, up to the moment its viewer emits an ACK, which is kept. */
+/* A session on the slow path, up to the moment when its viewer emits an ACK. */
 static void
-line_with_kept_ack(Line *line)
+line_due_for_ack(Line *line)
 {
     g_autoptr(GByteArray) bytes = g_byte_array_new();
-    g_autoptr(GByteArray) one = ack();
 
     line_open(line, MINI);
     bytes_set_ack(bytes, 1, WINDOW);
@@ -140,6 +139,15 @@ line_with_kept_ack(Line *line)
     g_assert_cmpint(viewer_write(line, bytes->data, bytes->len), ==, bytes->len);
     messages(line, WINDOW);
     g_byte_array_set_size(line->out, 0);
+}
+
+/* The same, and it is kept. */
+static void
+line_with_kept_ack(Line *line)
+{
+    g_autoptr(GByteArray) one = ack();
+
+    line_due_for_ack(line);
     g_assert_cmpint(viewer_write(line, one->data, one->len), ==, 6);
     g_assert_cmpuint(line->out->len, ==, 0);
 }
@@ -393,23 +401,34 @@ given_up_while_blocked(void)
 static void
 other_main_loop(void)
 {
-    g_autoptr(GByteArray) bytes = g_byte_array_new();
     g_autoptr(GByteArray) one = ack();
     Line line;
 
     g_main_context_release(NULL);
-    line_open(&line, MINI);
-    bytes_set_ack(bytes, 1, WINDOW);
-    from_server(&line, bytes);
-    g_byte_array_set_size(bytes, 0);
-    bytes_ack_sync(bytes, 1);
-    viewer_write(&line, bytes->data, bytes->len);
-    messages(&line, WINDOW);
-    g_byte_array_set_size(line.out, 0);
+    line_due_for_ack(&line);
     viewer_write(&line, one->data, one->len);
     assert_out(&line, one);
     line_close(&line);
     g_main_context_acquire(NULL);
+}
+
+/* A barrier is one wherever it is written from. */
+static void
+barrier_outside_the_main_loop(void)
+{
+    g_autoptr(GByteArray) expected = g_byte_array_new();
+    g_autoptr(GByteArray) sync = g_byte_array_new();
+    Line line;
+
+    line_with_kept_ack(&line);
+    g_main_context_release(NULL);
+    bytes_ack_sync(sync, 2);
+    bytes_ack(expected);
+    bytes_ack_sync(expected, 2);
+    g_assert_cmpint(viewer_write(&line, sync->data, sync->len), ==, sync->len);
+    assert_out(&line, expected);
+    g_main_context_acquire(NULL);
+    line_close(&line);
 }
 
 static void
@@ -460,19 +479,11 @@ full_header(void)
 static void
 switched_off(void)
 {
-    g_autoptr(GByteArray) bytes = g_byte_array_new();
     g_autoptr(GByteArray) one = ack();
     Line line;
 
     sa_channels_set_pacing(FALSE, 0);
-    line_open(&line, MINI);
-    bytes_set_ack(bytes, 1, WINDOW);
-    from_server(&line, bytes);
-    g_byte_array_set_size(bytes, 0);
-    bytes_ack_sync(bytes, 1);
-    viewer_write(&line, bytes->data, bytes->len);
-    messages(&line, WINDOW);
-    g_byte_array_set_size(line.out, 0);
+    line_due_for_ack(&line);
     viewer_write(&line, one->data, one->len);
     assert_out(&line, one);
     g_assert_true(figures().holds != figures().holds); /* absent */
@@ -498,6 +509,7 @@ main(int argc, char **argv)
     g_test_add_func("/pace/given-up", given_up);
     g_test_add_func("/pace/given-up-while-blocked", given_up_while_blocked);
     g_test_add_func("/pace/other-main-loop", other_main_loop);
+    g_test_add_func("/pace/barrier-outside-the-main-loop", barrier_outside_the_main_loop);
     g_test_add_func("/pace/closed", closed);
     g_test_add_func("/pace/full-header", full_header);
     g_test_add_func("/pace/switched-off", switched_off);
